@@ -47,10 +47,7 @@ fn hosted() -> bool {
 fn assemble() {
     let paths = files(Path::new("asm"), "S");
     let text = |path| std::fs::read_to_string(path).expect("asm/ is readable");
-    let sources: Vec<String> = paths
-        .iter()
-        .map(|path| without_comments(&text(path)))
-        .collect();
+    let sources: Vec<String> = paths.iter().map(|path| without_comments(&text(path))).collect();
     list(&sources);
     match std::env::var_os("CARGO_FEATURE_RUSTC_ASM") {
         Some(_) => join(&without_comments(&text(&"asm/linefill.h".into())), &sources),
@@ -139,10 +136,7 @@ fn preprocessed(source: &str, elf: bool) -> String {
             "#ifdef" if line == "#ifdef __ELF__" => open.push(elf),
             // Skips the check that the C compiler writes the object format of the target.
             "#if" if line.contains("LINEFILL_UEFI") => open.push(false),
-            "#else" => open
-                .last_mut()
-                .into_iter()
-                .for_each(|taken| *taken = !*taken),
+            "#else" => open.last_mut().into_iter().for_each(|taken| *taken = !*taken),
             "#endif" => drop(open.pop()),
             word if word.starts_with('#') => panic!("rustc-asm knows no `{line}`"),
             _ if line.trim_start().starts_with(".intel_syntax") => {}

@@ -25,11 +25,7 @@ impl Kernel for Strided<'_> {
         let mut sum = 0_u64;
         for _ in 0..operations {
             sum = sum.wrapping_add(self.words[self.at]);
-            sink(Access {
-                offset: 8 * self.at,
-                bytes: 8,
-                kind: Kind::Load,
-            });
+            sink(Access { offset: 8 * self.at, bytes: 8, kind: Kind::Load });
             self.at += self.stride;
             if self.at >= self.words.len() {
                 self.at -= self.words.len();
@@ -53,17 +49,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<u64> = (0..1 << 16).collect();
     let mut bench = Bench::new()?;
     for stride in [1, 2, 4, 8, 16] {
-        let mut strided = Strided {
-            words: &words,
-            stride,
-            at: 0,
-        };
+        let mut strided = Strided { words: &words, stride, at: 0 };
         let timing = bench.steady(&mut strided);
         let misses = simulated(&mut strided, 1 << 16);
-        println!(
-            "every {} bytes: {timing}; {misses:.3} misses per load",
-            8 * stride
-        );
+        println!("every {} bytes: {timing}; {misses:.3} misses per load", 8 * stride);
     }
     Ok(())
 }

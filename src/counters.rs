@@ -103,11 +103,8 @@ impl Counters {
     /// Opens the events of `named`, up to [`MOST`] of them. If an event is refused, the [`Counts`] contain the
     /// reason, and the other events are counted.
     pub fn open(named: Vec<Named>) -> Self {
-        let events: Vec<Event> = named
-            .iter()
-            .filter_map(|named| named.event.clone().ok())
-            .take(MOST)
-            .collect();
+        let events: Vec<Event> =
+            named.iter().filter_map(|named| named.event.clone().ok()).take(MOST).collect();
         let group = Group::open(&events);
         let mut places = 0..events.len();
         let opened = named.into_iter().map(|Named { name, event }| {
@@ -118,10 +115,7 @@ impl Counters {
             });
             (name, place)
         });
-        Counters {
-            events: opened.collect(),
-            group,
-        }
+        Counters { events: opened.collect(), group }
     }
 
     /// Opens the events of a comma-separated list of names, on the CPU that executes the call; see
@@ -137,14 +131,8 @@ impl Counters {
     #[inline]
     pub fn scope<R>(&self, work: impl FnOnce() -> R) -> (R, Counts) {
         let mut before = [Reading::default(); MOST];
-        let mut counts = Counts {
-            events: Rc::clone(&self.events),
-            readings: before,
-            silent: None,
-        };
-        let (result, read) = self
-            .group
-            .scope_into(work, &mut before, &mut counts.readings);
+        let mut counts = Counts { events: Rc::clone(&self.events), readings: before, silent: None };
+        let (result, read) = self.group.scope_into(work, &mut before, &mut counts.readings);
         if let Err(error) = read {
             counts.silent = Some(Refusal::Other(error.to_string()));
         }
@@ -235,11 +223,7 @@ impl Place {
     /// Returns CPU `cpu` of the machine that `root` describes, with the CPUID data in `identity`.
     #[doc(hidden)]
     pub const fn on(root: Root, cpu: usize, identity: Identity) -> Self {
-        Place {
-            root,
-            cpu,
-            identity,
-        }
+        Place { root, cpu, identity }
     }
 
     /// Returns the CPU's core, if it has an event table.
@@ -289,10 +273,7 @@ impl Place {
                 near: self.near(name, None),
                 elsewhere: Vec::new(),
             }),
-            event => Ok(Named {
-                name: name.to_owned(),
-                event,
-            }),
+            event => Ok(Named { name: name.to_owned(), event }),
         }
     }
 

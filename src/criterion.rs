@@ -143,9 +143,7 @@ impl CoreCycles {
     /// Returns the clock, if the yardstick works here.
     pub fn new() -> Option<Self> {
         let readings = [(); 2 * READINGS].map(|()| yardstick::ticks());
-        Some(CoreCycles {
-            at_first: core_per_tick(readings)?,
-        })
+        Some(CoreCycles { at_first: core_per_tick(readings)? })
     }
 
     fn convert(self, ticks: u64, before: [u64; READINGS], after: [u64; READINGS]) -> f64 {
@@ -313,14 +311,7 @@ mod tests {
         let even = [cycles / 2; 2 * READINGS];
         assert_eq!(core_per_tick(even), Some(2.0));
         // One interrupted reading and one reading without a value do not change the median.
-        let odd = [
-            0,
-            cycles / 2,
-            cycles / 2,
-            cycles / 2,
-            cycles / 2,
-            9 * cycles,
-        ];
+        let odd = [0, cycles / 2, cycles / 2, cycles / 2, cycles / 2, 9 * cycles];
         assert_eq!(core_per_tick(odd), Some(2.0));
         assert_eq!(core_per_tick([0; 2 * READINGS]), None);
         let clock = CoreCycles { at_first: 1.5 };

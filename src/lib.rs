@@ -143,11 +143,7 @@ pub mod criterion;
 #[cfg(hosted)]
 #[doc(hidden)]
 pub mod experiment;
-#[cfg(all(
-    feature = "experiments",
-    any(test, not(feature = "std")),
-    target_arch = "x86_64"
-))]
+#[cfg(all(feature = "experiments", any(test, not(feature = "std")), target_arch = "x86_64"))]
 mod float;
 #[cfg(hosted)]
 #[doc(hidden)]

@@ -63,9 +63,7 @@ impl<'m> Region<'m> {
         if whole == 0 {
             return Err(RegionError::TooSmall(len));
         }
-        Ok(Region {
-            bytes: &mut bytes[skip..skip + whole],
-        })
+        Ok(Region { bytes: &mut bytes[skip..skip + whole] })
     }
 
     /// Returns the length in bytes.
@@ -117,9 +115,7 @@ impl<'m> Region<'m> {
     /// If the word does not lie inside the region.
     #[inline]
     pub fn word(&self, offset: usize) -> u64 {
-        let (word, _) = self.bytes[offset..]
-            .split_first_chunk()
-            .expect("a word inside the region");
+        let (word, _) = self.bytes[offset..].split_first_chunk().expect("a word inside the region");
         u64::from_ne_bytes(*word)
     }
 
@@ -129,9 +125,8 @@ impl<'m> Region<'m> {
     /// If the word does not lie inside the region.
     #[inline]
     pub fn set_word(&mut self, offset: usize, value: u64) {
-        let (word, _) = self.bytes[offset..]
-            .split_first_chunk_mut()
-            .expect("a word inside the region");
+        let (word, _) =
+            self.bytes[offset..].split_first_chunk_mut().expect("a word inside the region");
         *word = value.to_ne_bytes();
     }
 
@@ -139,9 +134,7 @@ impl<'m> Region<'m> {
     #[inline]
     pub(crate) fn sum(&self, offset: usize, bytes: usize) -> u64 {
         let (words, _) = self.bytes[offset..offset + bytes].as_chunks::<8>();
-        words
-            .iter()
-            .fold(0, |sum, word| u64::from_ne_bytes(*word).wrapping_add(sum))
+        words.iter().fold(0, |sum, word| u64::from_ne_bytes(*word).wrapping_add(sum))
     }
 
     /// Returns the region as 32-bit words, for the lifetime of its borrow.
@@ -189,10 +182,7 @@ pub struct Padded<T, const N: usize> {
 impl<T, const N: usize> Padded<T, N> {
     /// Pads `value` with `N` zero bytes.
     pub const fn new(value: T) -> Self {
-        Padded {
-            value,
-            padding: [0; N],
-        }
+        Padded { value, padding: [0; N] }
     }
 }
 
@@ -207,11 +197,7 @@ pub(crate) struct Span(Option<usize>);
 impl Span {
     /// Returns a span of `bytes` bytes; `usize::MAX` stands for a number that is too large.
     pub(crate) const fn of(bytes: usize) -> Self {
-        Span(if bytes == usize::MAX {
-            None
-        } else {
-            Some(bytes)
-        })
+        Span(if bytes == usize::MAX { None } else { Some(bytes) })
     }
 
     /// Returns the sum of both.
@@ -291,10 +277,7 @@ mod tests {
     #[test]
     fn too_few_bytes_are_refused_with_their_number() {
         let mut bytes = [0u8; 63];
-        assert_eq!(
-            Region::new(&mut bytes).unwrap_err(),
-            RegionError::TooSmall(63)
-        );
+        assert_eq!(Region::new(&mut bytes).unwrap_err(), RegionError::TooSmall(63));
     }
 
     #[test]

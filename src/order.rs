@@ -98,9 +98,8 @@ mod tests {
     fn every_list_is_in_the_order_of_a_stable_sort() {
         let mut rng = Rng::new(7);
         for length in 0..60_usize {
-            let items: Vec<(usize, usize)> = (0..length)
-                .map(|place| (rng.below(length.div_ceil(3)), place))
-                .collect();
+            let items: Vec<(usize, usize)> =
+                (0..length).map(|place| (rng.below(length.div_ceil(3)), place)).collect();
             let mut sorted = items.clone();
             sorted.sort();
             let mut ours = items.clone();

@@ -20,10 +20,7 @@ fn main() -> ExitCode {
     forget();
     let summary = match lines.len() {
         0 => "Every test of this run could run.\n".to_owned(),
-        count => format!(
-            "{count} tests could not run, or not wholly:\n  {}\n",
-            lines.join("\n  ")
-        ),
+        count => format!("{count} tests could not run, or not wholly:\n  {}\n", lines.join("\n  ")),
     };
     println!("\n{summary}");
     // Keeps the summary for callers that print more afterwards.

@@ -29,11 +29,7 @@ pub struct Console<'o> {
 impl<'o> Console<'o> {
     /// A console without any checks so far.
     pub fn new(output: &'o mut dyn Output) -> Self {
-        Self {
-            output,
-            checks: 0,
-            failures: 0,
-        }
+        Self { output, checks: 0, failures: 0 }
     }
 
     /// Prints a line for people.
@@ -72,8 +68,7 @@ impl<'o> Console<'o> {
     /// Prints the number of checks and of failures. Returns whether all checks passed.
     pub fn finish(self) -> bool {
         let (checks, failures) = (self.checks, self.failures);
-        self.output
-            .say(format_args!("{checks} checks, {failures} failed"));
+        self.output.say(format_args!("{checks} checks, {failures} failed"));
         failures == 0 && checks > 0
     }
 }

@@ -7,11 +7,7 @@ use linefill::pmu::{
 use linefill::record::{CountLine, CountingLine};
 
 /// The quantities that are counted for every walk.
-pub const COUNTED: [Quantity; 3] = [
-    Quantity::Cycles,
-    Quantity::Instructions,
-    Quantity::L1dMisses,
-];
+pub const COUNTED: [Quantity; 3] = [Quantity::Cycles, Quantity::Instructions, Quantity::L1dMisses];
 
 /// Whether a quantity is counted: a record line names the event, or the reason why it is not.
 pub type Counting = CountingLine<&'static str>;
@@ -68,15 +64,8 @@ impl<'p> Programmed<'p> {
             let given = event.add(&mut counters);
             *slot = given.ok();
             *said = match given {
-                Ok(_) => Counting {
-                    by: Some(event.name()),
-                    refused: None,
-                    ..*said
-                },
-                Err(_) => Counting {
-                    refused: Some("no counter is left for it"),
-                    ..*said
-                },
+                Ok(_) => Counting { by: Some(event.name()), refused: None, ..*said },
+                Err(_) => Counting { refused: Some("no counter is left for it"), ..*said },
             };
         }
         (Programmed { counters, slots }, counting)
@@ -126,11 +115,7 @@ impl<'p> Programmed<'p> {
 
 /// No quantity is counted, for this reason.
 pub fn refused(reason: &'static str) -> [Counting; COUNTED.len()] {
-    COUNTED.map(|quantity| Counting {
-        counts: quantity.name(),
-        by: None,
-        refused: Some(reason),
-    })
+    COUNTED.map(|quantity| Counting { counts: quantity.name(), by: None, refused: Some(reason) })
 }
 
 /// An event that counts a quantity.

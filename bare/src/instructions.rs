@@ -65,11 +65,7 @@ pub fn check_all(features: &Features, report: &mut dyn FnMut(&'static str, bool)
             unsafe {
                 vmovntdq256_from(has, to.add(word).cast(), from.add(word).cast());
                 sfence();
-                vmovntdqa256_to(
-                    has,
-                    again.add(word).cast(),
-                    to.add(word).cast_const().cast(),
-                );
+                vmovntdqa256_to(has, again.add(word).cast(), to.add(word).cast_const().cast());
             }
         }
         report("stores and loads of 32 bytes", line == FROM && back == FROM);

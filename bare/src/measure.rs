@@ -115,9 +115,8 @@ fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
         }
     });
     let all = symbols::all().count();
-    console.say(format_args!(
-        "{agreed} of {all} kernels agree with their reference implementations"
-    ));
+    console
+        .say(format_args!("{agreed} of {all} kernels agree with their reference implementations"));
 }
 
 /// Times the walk over every working set, counts events if there are counters, and writes the record.
@@ -143,9 +142,7 @@ fn walks(
     let (mut programmed, counting) = match counters::detect(options.plant_pmu, here.ring) {
         Ok(capabilities) => {
             let (general, fixed) = (capabilities.general, capabilities.fixed);
-            console.say(format_args!(
-                "PMU: {general} general counters, {fixed} fixed"
-            ));
+            console.say(format_args!("PMU: {general} general counters, {fixed} fixed"));
             let (programmed, counting) = Programmed::new(&mut cpu, capabilities);
             (Some(programmed), counting)
         }
@@ -155,9 +152,7 @@ fn walks(
         }
     };
     console.record(&record::header(&identity, &run, counting));
-    console.say(format_args!(
-        "A random walk:  working set   ns per step   core cycles per step"
-    ));
+    console.say(format_args!("A random walk:  working set   ns per step   core cycles per step"));
     let mut store = walk::Store::new();
     for bytes in walk::working_sets(largest) {
         let walked = walk::walk(
@@ -197,8 +192,6 @@ fn say(console: &mut Console<'_>, bytes: usize, walked: &Walked<'_>, rate: Rate)
             let cycles = ticks * ratio;
             console.say(format_args!("{kib:>23} KiB {ns:>13.2} {cycles:>22.2}"));
         }
-        None => console.say(format_args!(
-            "{kib:>23} KiB {ns:>13.2}                unknown"
-        )),
+        None => console.say(format_args!("{kib:>23} KiB {ns:>13.2}                unknown")),
     }
 }

@@ -10,10 +10,7 @@ use crate::cpuid::cpuid;
 
 /// Addresses for mappings: the upper half of the addresses that `Tables` translates with four levels. No
 /// machine has enough memory for the identity mapping to reach them.
-const WINDOW: Area = Area {
-    start: 1 << 46,
-    end: 1 << 47,
-};
+const WINDOW: Area = Area { start: 1 << 46, end: 1 << 47 };
 
 /// CPUID leaf 8000_0001h, EDX: pages of 1 GiB.
 const CPUID_GIANT_PAGES: u32 = 1 << 26;
@@ -35,10 +32,7 @@ impl Display for Refused {
             Refused::Giant => f.write_str("this CPU has no pages of 1 GiB"),
             Refused::Memory(bytes, size) => {
                 let mib = bytes.div_ceil(1 << 20);
-                write!(
-                    f,
-                    "no {mib} MiB of memory are free in one piece for pages of {size}"
-                )
+                write!(f, "no {mib} MiB of memory are free in one piece for pages of {size}")
             }
             Refused::Tables(error) => error.fmt(f),
         }
@@ -55,11 +49,7 @@ pub struct Pages {
 impl Pages {
     /// Uses the free memory of `physical`. `tables` are the active page tables.
     pub fn new(physical: Physical, tables: Tables) -> Self {
-        Pages {
-            physical,
-            window: Window::new(tables, WINDOW),
-            order: Rng::new(0),
-        }
+        Pages { physical, window: Window::new(tables, WINDOW), order: Rng::new(0) }
     }
 
     /// Allocates at least `bytes` bytes in pages of `size`. The memory is not zeroed.
@@ -84,9 +74,7 @@ impl Pages {
         let memory = memory.ok_or(Refused::Memory(bytes.unwrap_or(u64::MAX), size))?;
         let order = &mut self.order;
         let mut below = |bound: u64| order.below(bound as usize) as u64;
-        let mapped = self
-            .window
-            .map(memory, size, &mut self.physical, &mut below);
+        let mapped = self.window.map(memory, size, &mut self.physical, &mut below);
         mapped.map_err(|error| {
             self.physical.give_back(memory);
             Refused::Tables(error)

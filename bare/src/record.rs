@@ -160,8 +160,5 @@ pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'
 
 /// The last line of a run that took `seconds`.
 pub fn end(seconds: f64) -> impl Serialize {
-    Line::<(), (), ()>::End(EndLine {
-        seconds,
-        interrupted: false,
-    })
+    Line::<(), (), ()>::End(EndLine { seconds, interrupted: false })
 }

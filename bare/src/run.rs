@@ -74,20 +74,9 @@ pub fn experiments(
     let identity = Identity::detect();
     let header = Header {
         counting: counting_lines(&counting),
-        ..header(
-            &identity,
-            cpu_line(&identity, features),
-            names,
-            options,
-            here,
-            rate,
-            largest,
-        )
+        ..header(&identity, cpu_line(&identity, features), names, options, here, rate, largest)
     };
-    let context = Context {
-        features,
-        host: &HOST,
-    };
+    let context = Context { features, host: &HOST };
     let rig = Rig::new(rate, context, effort, &STOP).with_counters(events);
     console.say(format_args!(
         "experiments: {}, passes: {}, MiB of the allocator: {heap}",
@@ -95,13 +84,7 @@ pub fn experiments(
         effort.passes
     ));
     write(console, &Line::Header(&header));
-    let mut run = Run {
-        console,
-        rig,
-        header: &header,
-        passes: effort.passes,
-        ladder: Vec::new(),
-    };
+    let mut run = Run { console, rig, header: &header, passes: effort.passes, ladder: Vec::new() };
     // Experiments with arithmetic, the simulator or CPUID alone need no ladder.
     let machine = match experiments.iter().any(|one| one.is_of_this_machine()) {
         true => run.machine(),
@@ -109,10 +92,7 @@ pub fn experiments(
     };
     run.cases(&machine, &experiments);
     let seconds = rate.nanos((start() - began) as f64) / 1e9;
-    let end = EndLine {
-        seconds,
-        interrupted: false,
-    };
+    let end = EndLine { seconds, interrupted: false };
     write(console, &Line::End(end));
 }
 
@@ -182,21 +162,11 @@ impl Run<'_, '_, '_> {
         let reported = reported_sizes(&caches);
         let limit = ladder_limit(reported, largest);
         for pass in 0..self.passes {
-            let Run {
-                console,
-                rig,
-                ladder,
-                ..
-            } = self;
-            rig.ladder(
-                limit,
-                seed.wrapping_add(u64::from(pass)),
-                reported,
-                |point| {
-                    add(console, PointLine::new(MACHINE, pass, point.clone()));
-                    ladder.push(point.clone());
-                },
-            );
+            let Run { console, rig, ladder, .. } = self;
+            rig.ladder(limit, seed.wrapping_add(u64::from(pass)), reported, |point| {
+                add(console, PointLine::new(MACHINE, pass, point.clone()));
+                ladder.push(point.clone());
+            });
             let mut last = None;
             for (draw, case) in sparse_of_pass(limit, seed, pass) {
                 if last.replace(draw).is_some_and(|last| last != draw) {
@@ -218,10 +188,7 @@ impl Run<'_, '_, '_> {
 
     /// The machine as known so far.
     fn known(&self) -> Machine {
-        machine_of(
-            self.header,
-            &linefill::experiment::merged(self.ladder.clone()),
-        )
+        machine_of(self.header, &linefill::experiment::merged(self.ladder.clone()))
     }
 
     /// Measures a point of the machine.
@@ -236,10 +203,7 @@ impl Run<'_, '_, '_> {
     fn cases(&mut self, machine: &Machine, experiments: &[&'static Experiment]) {
         for pass in 0..self.passes {
             let seed = machine.seed.wrapping_add(u64::from(pass));
-            let machine = Machine {
-                seed,
-                ..machine.clone()
-            };
+            let machine = Machine { seed, ..machine.clone() };
             self.rig.move_house();
             let mut measured = Measured::default();
             for experiment in experiments {
@@ -261,19 +225,9 @@ impl Run<'_, '_, '_> {
     fn case(&mut self, experiment: &Experiment, pass: u32, case: &Case, measured: &mut Measured) {
         let known = measured.find(case);
         if let Some((id, state)) = known {
-            let point = Point {
-                series: case.series.clone(),
-                x: case.x,
-                state,
-            };
+            let point = Point { series: case.series.clone(), x: case.x, state };
             let line = PointLine::new(experiment.id, pass, point);
-            return add(
-                self.console,
-                PointLine {
-                    same_as: Some(id),
-                    ..line
-                },
-            );
+            return add(self.console, PointLine { same_as: Some(id), ..line });
         }
         if let Some(point) = self.rig.measure_and_count(case, experiment.events) {
             measured.keep(experiment, case, &point.state);
@@ -312,8 +266,5 @@ impl Measured {
 
 /// The whole set-up of a case, as text.
 fn key(case: &Case) -> String {
-    format!(
-        "{:?} in {:?}, {:?}, {:?}",
-        case.setup, case.pages, case.laps_from, case.runs_of
-    )
+    format!("{:?} in {:?}, {:?}, {:?}", case.setup, case.pages, case.laps_from, case.runs_of)
 }

@@ -57,10 +57,7 @@ pub struct Store {
 impl Store {
     /// An empty store.
     pub fn new() -> Self {
-        Self {
-            samples: [Sample::default(); SAMPLES],
-            scratch: [0.0; SAMPLES],
-        }
+        Self { samples: [Sample::default(); SAMPLES], scratch: [0.0; SAMPLES] }
     }
 }
 
@@ -79,10 +76,7 @@ pub fn walk<'a>(
     let mut walk = Walk::new(ring, Step::Follow).ok()?;
     let visited = lap(&mut walk, elements);
     let plan = Plan::of_seconds(hz, BUDGET).warm_up(elements as u64);
-    let buffers = Buffers {
-        samples: &mut store.samples,
-        scratch: &mut store.scratch,
-    };
+    let buffers = Buffers { samples: &mut store.samples, scratch: &mut store.scratch };
     let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers)?;
     // Whole laps, so that every measurement visits the same lines.
     let steps = outcome.operations.next_multiple_of(elements as u64);

@@ -28,15 +28,7 @@ pub fn main() {
         let inside = bench.time(&cases, &bytes, 0.0);
         let line = bench.time(&cases, &bytes, 63.0);
         let page = bench.time(&cases, &format!("{bytes}, the line a page's last"), 63.0);
-        bench.ratio(
-            &format!("independent {verb}, split line over aligned"),
-            &line,
-            &inside,
-        );
-        bench.ratio(
-            &format!("independent {verb}, split page over split line"),
-            &page,
-            &line,
-        );
+        bench.ratio(&format!("independent {verb}, split line over aligned"), &line, &inside);
+        bench.ratio(&format!("independent {verb}, split page over split line"), &page, &line);
     }
 }

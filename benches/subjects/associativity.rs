@@ -14,9 +14,7 @@ pub fn main() {
     };
     let l1 = bench.machine.data_cache(1);
     let ways = l1.and_then(|cache| cache.ways).unwrap_or(WAYS);
-    let period = l1
-        .and_then(|cache| cache.sets())
-        .map_or(PERIOD, |sets| sets as f64);
+    let period = l1.and_then(|cache| cache.sets()).map_or(PERIOD, |sets| sets as f64);
 
     let cases = bench.cases("E18");
     // The experiment has lists of at most 32 lines.

@@ -77,9 +77,7 @@ pub fn main() {
     let features = Features::detect();
     let likwid = Likwid::find();
     if likwid.is_none() {
-        driver.say(&format!(
-            "comparison with {PROGRAM} ignored: needs {PROGRAM}"
-        ));
+        driver.say(&format!("comparison with {PROGRAM} ignored: needs {PROGRAM}"));
     }
     let ports = Identity::detect().ports();
     if ports.is_none() {
@@ -91,11 +89,7 @@ pub fn main() {
         .rev()
         .find_map(|bytes| Vector::of(bytes, features))
         .unwrap_or(Vector::Sse2);
-    let mut bench = Bench {
-        arena: Arena::on(&Linux),
-        likwid,
-        ports,
-    };
+    let mut bench = Bench { arena: Arena::on(&Linux), likwid, ports };
     let sizes = sizes();
     let memory = sizes[sizes.len() - 1];
     for bytes in sizes {
@@ -115,16 +109,11 @@ pub fn main() {
 fn sizes() -> Vec<usize> {
     let caches = Caches::detect();
     let of = |level| caches.data(level).map(|cache| cache.size as usize);
-    let last = caches
-        .last_level()
-        .map_or(8 * MIB, |cache| cache.size as usize);
+    let last = caches.last_level().map_or(8 * MIB, |cache| cache.size as usize);
     // The usable part of a shared cache may be small.
     let llc = (last / 8).min(4 * MIB);
     let memory = (4 * last).clamp(64 * MIB, 128 * MIB);
-    let mut sizes = vec![
-        of(1).unwrap_or(32 * KIB) / 2,
-        of(2).unwrap_or(256 * KIB) / 4,
-    ];
+    let mut sizes = vec![of(1).unwrap_or(32 * KIB) / 2, of(2).unwrap_or(256 * KIB) / 4];
     sizes.extend([llc, memory]);
     let whole = |bytes: usize| bytes / KIB * KIB;
     sizes.into_iter().map(whole).collect()
@@ -233,10 +222,9 @@ impl Bench {
     /// STREAM's Copy and Scale in a plain program: `copy_from_slice`, which is `memcpy`, and a loop that the
     /// compiler vectorises.
     fn plain(&mut self, driver: &mut Driver, bytes: usize) {
-        for (what, round) in [
-            ("memcpy", copy as fn(&mut [f64], &[f64])),
-            ("plain loop that scales", scale),
-        ] {
+        for (what, round) in
+            [("memcpy", copy as fn(&mut [f64], &[f64])), ("plain loop that scales", scale)]
+        {
             let name = format!("{what}, {}", words(bytes));
             let Ok((region, _)) = self.arena.region(bytes, PageRequest::Base) else {
                 return driver.say(&format!("{name}: skipped: no memory"));
@@ -246,17 +234,14 @@ impl Bench {
             let (from, to) = numbers.split_at_mut(numbers.len() / 2);
             let rounds = (BLOCKS as usize * BLOCK).div_ceil(bytes) as u64;
             let moved = (rounds * bytes as u64) as f64;
-            let timed = driver.time(
-                &name,
-                Some(Throughput::Bytes(moved as u64)),
-                &mut |operations| {
+            let timed =
+                driver.time(&name, Some(Throughput::Bytes(moved as u64)), &mut |operations| {
                     let began = start();
                     for _ in 0..operations * rounds {
                         round(black_box(&mut *to), black_box(&*from));
                     }
                     stop() - began
-                },
-            );
+                });
             if let Some(speed) = speed(driver, timed, moved / 2.0, moved) {
                 driver.say(&told(&name, &speed));
             }
@@ -267,18 +252,13 @@ impl Bench {
 /// Ticks and core cycles per operation, measured with the lab's method.
 fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
     let (mut samples, mut scratch) = ([Sample::default(); SAMPLES], [0.0; SAMPLES]);
-    let buffers = Buffers {
-        samples: &mut samples,
-        scratch: &mut scratch,
-    };
+    let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
     let mut plan = Plan::of_seconds(driver.rate().hz(), SECONDS).warm_up(kernel.pass());
     plan.least = SAMPLES / 4;
     let outcome = steady(kernel, &plan, &mut NoMonitor, buffers)?;
     Some(Timed {
         ticks: Some(outcome.ticks.median),
-        cycles: outcome
-            .core_per_tick
-            .map(|ratio| ratio * outcome.ticks.median),
+        cycles: outcome.core_per_tick.map(|ratio| ratio * outcome.ticks.median),
     })
 }
 
@@ -291,9 +271,7 @@ fn speed(driver: &Driver, timed: Timed, once: f64, moved: f64) -> Option<Speed> 
 }
 
 fn told(name: &str, speed: &Speed) -> String {
-    let a_cycle = speed
-        .a_cycle
-        .map_or(String::new(), |bytes| format!("{bytes:.2} B/cycle, "));
+    let a_cycle = speed.a_cycle.map_or(String::new(), |bytes| format!("{bytes:.2} B/cycle, "));
     format!("{name}: {a_cycle}{:.1} GB/s", speed.gigabytes)
 }
 

@@ -33,10 +33,6 @@ pub fn main() {
     for part in [0.25, 2.0] {
         let between = bench.time(&cases, "cold code between the hot", part * l1i);
         let moved = bench.time(&cases, "cold code moved away", part * l1i);
-        bench.ratio(
-            "cold code between the hot over moved away",
-            &between,
-            &moved,
-        );
+        bench.ratio("cold code between the hot over moved away", &between, &moved);
     }
 }

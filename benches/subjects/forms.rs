@@ -153,10 +153,7 @@ impl Bench {
     fn flushes(&mut self, memory: &mut [u8], size: &str) {
         for (name, way) in [
             ("clflush", Some(FlushWay::Ordered)),
-            (
-                "clflushopt",
-                self.features.clflushopt().map(FlushWay::Unordered),
-            ),
+            ("clflushopt", self.features.clflushopt().map(FlushWay::Unordered)),
             ("clwb", self.features.clwb().map(FlushWay::Back)),
         ] {
             let Some(way) = way else {
@@ -164,11 +161,7 @@ impl Bench {
                 continue;
             };
             let flush = FlushLines::new(region(memory), way);
-            self.compare(
-                &format!("{name}, absent lines, {size}"),
-                flush,
-                FlushLines::by,
-            );
+            self.compare(&format!("{name}, absent lines, {size}"), flush, FlushLines::by);
         }
     }
 
@@ -196,8 +189,7 @@ impl Bench {
     }
 
     fn skipped(&self, what: &str) {
-        self.driver
-            .say(&format!("{what}: skipped: not on this CPU"));
+        self.driver.say(&format!("{what}: skipped: not on this CPU"));
     }
 
     /// Times `kernel` in both forms in turn, and prints both times and their ratio.

@@ -70,10 +70,7 @@ fn iteration(
         cpus: cpus.to_vec(),
         turn: 0,
     };
-    let options = RoundOptions {
-        ahead: driver.rate().ticks(AHEAD),
-        keep_on: false,
-    };
+    let options = RoundOptions { ahead: driver.rate().ticks(AHEAD), keep_on: false };
     let work = Some(Throughput::Elements(setup.points as u64));
     let timed = thread_group(&mut workers(&setup)?, options, |group| {
         driver.time(name, work, &mut |operations| {
@@ -86,10 +83,7 @@ fn iteration(
 }
 
 fn workers(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let context = Context { features: Features::detect(), host: &Linux };
     // The set-up does not use this region: its workers allocate their own memory.
     let region = Region::new(Box::leak(Box::new([0; 128])))?;
     match setup.prepare(region, &context)? {

@@ -43,9 +43,7 @@ pub fn main() {
 fn matrixmultiply(bench: &mut Bench, side: usize) -> Sampled {
     let elements = |first: usize| -> Vec<f64> {
         let numbers = first..first + side * side;
-        numbers
-            .map(|number| (number * 7919 % 2048) as f64 / 1024.0 - 1.0)
-            .collect()
+        numbers.map(|number| (number * 7919 % 2048) as f64 / 1024.0 - 1.0).collect()
     };
     let (mul1, mul2) = (elements(0), elements(1));
     let mut res = vec![0.0; side * side];

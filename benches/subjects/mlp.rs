@@ -30,11 +30,7 @@ pub fn main() {
     let four = bench.time(&chained, CHAINS, 4.0);
     bench.ratio("exchange, one chain over four", &alone, &four);
     // A chain keeps one miss in flight, so four chains keep four (Little's law).
-    bench.ratio(
-        "a fourth of the misses in flight, simple shuffle",
-        &four,
-        &drawn,
-    );
+    bench.ratio("a fourth of the misses in flight, simple shuffle", &four, &drawn);
     if let Some(staged) = longest {
         let what = "a fourth of the misses in flight, stages of 64";
         bench.ratio(what, &four, &staged);

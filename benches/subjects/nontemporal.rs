@@ -28,27 +28,16 @@ pub fn main() {
     bench.ratio("fill, 64 lines open over one", &open, &whole);
     for (series, share) in [
         ("non-temporal, a quarter of each line", "a quarter"),
-        (
-            "non-temporal, three quarters of each line",
-            "three quarters",
-        ),
+        ("non-temporal, three quarters of each line", "three quarters"),
     ] {
         let part = bench.time(&fills, series, 1.0);
-        bench.ratio(
-            &format!("fill, {share} of a line over a whole one"),
-            &part,
-            &whole,
-        );
+        bench.ratio(&format!("fill, {share} of a line over a whole one"), &part, &whole);
     }
     let hot = bench.machine.ranges.l2.hi;
     let alone = bench.time(&fills, "lap after nothing", hot);
     for series in ["lap after cached stores", "lap after non-temporal stores"] {
         let period = bench.time(&fills, series, hot);
-        bench.ratio(
-            &format!("hot set, {series} over undisturbed"),
-            &period,
-            &alone,
-        );
+        bench.ratio(&format!("hot set, {series} over undisturbed"), &period, &alone);
     }
 
     // The paper's matrix, 3000 x 3000 elements of 4 bytes.
@@ -61,11 +50,7 @@ pub fn main() {
     bench.ratio("by row, non-temporal over normal", &past_row, &row);
     bench.ratio("by column, non-temporal over normal", &past_column, &column);
     bench.ratio("normal, by column over by row", &column, &row);
-    bench.ratio(
-        "non-temporal, by column over by row",
-        &past_column,
-        &past_row,
-    );
+    bench.ratio("non-temporal, by column over by row", &past_column, &past_row);
 
     let loads = bench.cases("E5");
     for x in [near, far] {

@@ -54,9 +54,8 @@ pub fn main() {
         return;
     }
     let path = shortest_scope();
-    driver.say(&format!(
-        "a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"
-    ));
+    driver
+        .say(&format!("a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"));
     // A scope may take 100 cycles: at three instructions per cycle, 96 instructions take 32 cycles, which
     // leaves 34 cycles per `rdpmc`.
     assert!(path <= 96, "a scope has grown to {path} instructions");
@@ -64,9 +63,7 @@ pub fn main() {
 
 fn report(driver: &Driver, what: &str, timed: Timed) {
     let Some(ticks) = timed.ticks else { return };
-    let cycles = timed
-        .cycles
-        .map_or(String::new(), |cycles| format!(", {cycles:.1} core cycles"));
+    let cycles = timed.cycles.map_or(String::new(), |cycles| format!(", {cycles:.1} core cycles"));
     let nanos = driver.rate().nanos(ticks);
     driver.say(&format!("{what} {ticks:.1} ticks{cycles}, {nanos:.1} ns"));
 }
@@ -142,10 +139,7 @@ fn sample_nothing(samples: u64) -> u64 {
     let began = start();
     while left > 0 {
         let now = left.min(ROOM as u64);
-        let buffers = Buffers {
-            samples: &mut kept[..now as usize],
-            scratch: &mut scratch,
-        };
+        let buffers = Buffers { samples: &mut kept[..now as usize], scratch: &mut scratch };
         black_box(steady(&mut Nothing, &plan, &mut NoMonitor, buffers));
         left -= now;
     }

@@ -31,16 +31,9 @@ pub fn main() {
         bench.ratio(&format!("first load, {series}, over a hit"), &load, &hit);
     }
     let alone = bench.time(&hints, "lap after nothing", ranges.l2.hi);
-    for series in [
-        "lap after prefetcht0 and loads",
-        "lap after prefetchnta and loads",
-    ] {
+    for series in ["lap after prefetcht0 and loads", "lap after prefetchnta and loads"] {
         let period = bench.time(&hints, series, ranges.l2.hi);
-        bench.ratio(
-            &format!("hot set, {series} over undisturbed"),
-            &period,
-            &alone,
-        );
+        bench.ratio(&format!("hot set, {series} over undisturbed"), &period, &alone);
     }
 
     let walk = bench.cases("E37");
@@ -56,19 +49,11 @@ pub fn main() {
     }
     for hint in ["prefetcht1", "prefetcht2", "prefetchnta", "prefetchw"] {
         let ahead = bench.time(&walk, &format!("5 ahead by {hint}"), far);
-        bench.ratio(
-            &format!("5 ahead by {hint} over no prefetch"),
-            &ahead,
-            &plain,
-        );
+        bench.ratio(&format!("5 ahead by {hint} over no prefetch"), &ahead, &plain);
     }
     let overlapped = bench.time(&walk, "no prefetch, work overlaps the miss", far);
     let ahead = bench.time(&walk, "5 ahead, work overlaps the miss", far);
-    bench.ratio(
-        "work overlaps, 5 ahead over no prefetch",
-        &ahead,
-        &overlapped,
-    );
+    bench.ratio("work overlaps, 5 ahead over no prefetch", &ahead, &overlapped);
 
     let pages = bench.cases("X11");
     let near = bench.time(&pages, "prefetcht0, one line per page", 16.0);
@@ -78,11 +63,7 @@ pub fn main() {
         ("prefetcht0 of null and the pages behind it", 1.0),
     ] {
         let far = bench.time(&pages, series, x);
-        bench.ratio(
-            &format!("{series} ({x}) over a prefetch in 16"),
-            &far,
-            &near,
-        );
+        bench.ratio(&format!("{series} ({x}) over a prefetch in 16"), &far, &near);
     }
 
     let speculation = bench.cases("E41");

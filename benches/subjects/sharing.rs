@@ -32,11 +32,7 @@ pub fn main() {
     let nearest = 0.0;
     let plain = bench.time(&trips, "loads and stores", nearest);
     let locked = bench.time(&trips, "lock cmpxchg", nearest);
-    bench.ratio(
-        "round trip, lock cmpxchg over loads and stores",
-        &locked,
-        &plain,
-    );
+    bench.ratio("round trip, lock cmpxchg over loads and stores", &locked, &plain);
 
     let moves = bench.cases("D39");
     for what in ["read", "write", "copy"] {
@@ -45,11 +41,7 @@ pub fn main() {
             let own = bench.time(&moves, &format!("{what}, own memory"), x);
             let same = bench.time(&moves, &format!("{what}, same memory"), x);
             bench.ratio(&format!("{what}, two on their own over one"), &own, &one);
-            bench.ratio(
-                &format!("{what}, two on the same over their own"),
-                &same,
-                &own,
-            );
+            bench.ratio(&format!("{what}, two on the same over their own"), &same, &own);
         }
     }
 }

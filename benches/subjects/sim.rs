@@ -131,9 +131,7 @@ fn say_rate(driver: &Driver, name: &str, timed: Timed, references: f64) {
         let cycles = timed.cycles.map_or(String::new(), |cycles| {
             format!(", {:.1} core cycles each", cycles / references)
         });
-        driver.say(&format!(
-            "{name}: {rate:.0} million references per second{cycles}"
-        ));
+        driver.say(&format!("{name}: {rate:.0} million references per second{cycles}"));
     }
 }
 
@@ -318,9 +316,7 @@ fn hierarchy() -> Hierarchy {
 }
 
 fn geometry(text: &str) -> Geometry {
-    let mut numbers = text
-        .split(',')
-        .map(|number| number.parse().expect("a number"));
+    let mut numbers = text.split(',').map(|number| number.parse().expect("a number"));
     let mut next = || numbers.next().expect("three numbers");
     Geometry::new(next(), next(), next()).expect("a cache")
 }

@@ -20,23 +20,13 @@ pub fn main() {
 
     let lines = bench.cases("C6");
     let shared = bench.time(&lines, "nested boxes, shared", 0.0);
-    bench.ratio(
-        "nested boxes over shared ones, which all hit",
-        &nested,
-        &shared,
-    );
+    bench.ratio("nested boxes over shared ones, which all hit", &nested, &shared);
 
     let indices = bench.cases("C7");
     for (series, what) in [
         ("flat, masks", "masks over remainders"),
-        (
-            "flat, an array type",
-            "constant strides and no check over strides",
-        ),
-        (
-            "flat, prime dimensions",
-            "prime dimensions over powers of two and 28",
-        ),
+        ("flat, an array type", "constant strides and no check over strides"),
+        ("flat, prime dimensions", "prime dimensions over powers of two and 28"),
         ("flat, not inlined", "not inlined over inlined"),
         ("flat, dimensions unknown", "divisions over constants"),
     ] {

@@ -17,11 +17,7 @@ pub fn main() {
     let beyond = bench.time(&entries, pages, 8192.0);
     bench.ratio("beyond the L1 dTLB over inside", &first, &few);
     bench.ratio("16 pages apart over in a row", &apart, &in_a_row);
-    bench.ratio(
-        "beyond the second level over as many lines",
-        &beyond,
-        &lines,
-    );
+    bench.ratio("beyond the second level over as many lines", &beyond, &lines);
 
     let far = bench.machine.in_memory() as f64;
     let random = bench.cases("F4");

@@ -43,11 +43,7 @@ pub fn main() {
     let lines = bench.time(&pages, "one per line", x);
     let same = bench.time(&pages, "one per page, same offset", x);
     let rotating = bench.time(&pages, "one per page, rotating offset", x);
-    bench.ratio(
-        "256 pages over 256 lines, rotating offset",
-        &rotating,
-        &lines,
-    );
+    bench.ratio("256 pages over 256 lines, rotating offset", &rotating, &lines);
     bench.ratio("256 pages, same over rotating offset", &same, &rotating);
 
     // The effect of the addressing mode and of the destination register.

@@ -65,6 +65,5 @@ pub fn failed(done: Result<(), Error>) -> i32 {
 
 /// Why the thread's last call failed; empty if it did not.
 pub fn detail() -> *const c_char {
-    WHY.try_with(|last| last.borrow().as_ptr())
-        .unwrap_or(c"".as_ptr())
+    WHY.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }

@@ -84,10 +84,7 @@ unsafe fn place_for<T>(place: *mut *mut T, name: &str) -> Result<NonNull<*mut T>
 unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Error> {
     let memory = given(memory, "memory")?.cast::<u8>();
     if bytes > isize::MAX as usize {
-        return Err(Error::new(
-            Code::Memory,
-            format!("no memory has {bytes} bytes"),
-        ));
+        return Err(Error::new(Code::Memory, format!("no memory has {bytes} bytes")));
     }
     // SAFETY: the caller guarantees that the memory is valid; every byte is a value of `u8`.
     let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
@@ -142,9 +139,7 @@ fn rate() -> Result<Rate, Error> {
         let (ticks, nanos) = (stop() - ticks, clock.elapsed().as_nanos() as u64);
         Rate::between(ticks, nanos).map_err(|error| error.to_string())
     });
-    measured
-        .clone()
-        .map_err(|error| Error::new(Code::Time, error))
+    measured.clone().map_err(|error| Error::new(Code::Time, error))
 }
 
 /// # Safety
@@ -183,10 +178,7 @@ pub unsafe extern "C" fn lf_ring_new(
         // SAFETY: only the ring uses the memory.
         let region = unsafe { lent(memory, bytes) }?;
         if npad >= region.len() / 8 {
-            let why = format!(
-                "no element with {npad} words fits into {} bytes",
-                region.len()
-            );
+            let why = format!("no element with {npad} words fits into {} bytes", region.len());
             return Err(Error::new(Code::Layout, why));
         }
         let layout = Layout::npad(npad);
@@ -345,10 +337,7 @@ pub unsafe extern "C" fn lf_time(
         }
         let rate = rate()?;
         let (mut samples, mut scratch) = (vec![Sample::default(); SAMPLES], vec![0.0; SAMPLES]);
-        let buffers = Buffers {
-            samples: &mut samples,
-            scratch: &mut scratch,
-        };
+        let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
         let plan = Plan::of_seconds(rate.hz(), seconds).warm_up(kernel.lap);
         let outcome = steady(&mut *kernel.work, &plan, &mut NoMonitor, buffers)
             .ok_or_else(|| Error::new(Code::Internal, "no sample was taken"))?;
@@ -358,9 +347,7 @@ pub unsafe extern "C" fn lf_time(
             ticks_low: ticks.interval.lo,
             ticks_high: ticks.interval.hi,
             nanoseconds: rate.nanos(ticks.median),
-            core_cycles: outcome
-                .core_per_tick
-                .map_or(f64::NAN, |ratio| ratio * ticks.median),
+            core_cycles: outcome.core_per_tick.map_or(f64::NAN, |ratio| ratio * ticks.median),
             operations: outcome.operations,
             samples: outcome.taken as u64,
             checksum: outcome.checksum,

@@ -17,14 +17,8 @@ pub fn step() -> (f64, Option<f64>) {
     // Or have it timed: N against 2N steps in samples of 50,000 ticks, until the median is known to
     // 1 %, or for 25 million ticks.
     let (mut samples, mut scratch) = ([Sample::default(); 100], [0.0; 100]);
-    let buffers = Buffers {
-        samples: &mut samples,
-        scratch: &mut scratch,
-    };
+    let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
     let plan = Plan::of_ticks(50_000, 25_000_000).warm_up(256);
     let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers).expect("room for samples");
-    (
-        outcome.ticks.median,
-        outcome.core_cycles().map(|cycles| cycles.median),
-    )
+    (outcome.ticks.median, outcome.core_cycles().map(|cycles| cycles.median))
 }

@@ -12,11 +12,7 @@ mod drivers;
 /// `layout` maps files, so the input has to be a file: in memory if possible.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
-    let folder = if memory.is_dir() {
-        memory
-    } else {
-        std::env::temp_dir()
-    };
+    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
     folder.join(format!("linefill-fuzz-{}", std::process::id()))
 });
 

@@ -143,31 +143,16 @@ mod tests {
         assert_eq!(Budget::of(calm, 11.0), Budget::Kept(calm));
         let limit = 8.9;
         let exceeded = Budget::of(calm, limit);
-        assert_eq!(
-            exceeded,
-            Budget::Exceeded {
-                timing: calm,
-                limit
-            }
-        );
+        assert_eq!(exceeded, Budget::Exceeded { timing: calm, limit });
         let text = exceeded.to_string();
-        assert!(
-            text.starts_with("more than 8.9 core cycles: 10.0 ["),
-            "{text}"
-        );
+        assert!(text.starts_with("more than 8.9 core cycles: 10.0 ["), "{text}");
         let across = Budget::of(calm, 10.0);
-        assert!(
-            across.to_string().contains("lie within the interval"),
-            "{across}"
-        );
+        assert!(across.to_string().contains("lie within the interval"), "{across}");
 
         let crowded = planted(10.0, 1.0, 20);
         assert_eq!(Budget::of(crowded, 11.0), Budget::Kept(crowded));
         let undecided = Budget::of(crowded, limit).to_string();
-        assert!(
-            undecided.contains("disturbed in 20 of 20 samples"),
-            "{undecided}"
-        );
+        assert!(undecided.contains("disturbed in 20 of 20 samples"), "{undecided}");
 
         let mut blind = calm;
         blind.outcome.core_per_tick = None;

@@ -28,11 +28,7 @@ pub fn flush<T: ?Sized>(value: &T) {
     let before = first.addr() % LINE;
     // SAFETY: the lines that hold a value are mapped and readable.
     unsafe {
-        flush_bytes(
-            first.wrapping_sub(before),
-            before + bytes,
-            &Features::detect(),
-        );
+        flush_bytes(first.wrapping_sub(before), before + bytes, &Features::detect());
     }
 }
 
@@ -103,10 +99,7 @@ impl Cold {
         let last = Caches::detect().last_level().map(|cache| cache.size);
         let bytes = last.map_or(64 << 20, |bytes| 2 * bytes as usize);
         let memory = Memory::new(bytes, Pages::Base).map_err(ColdError::Memory)?;
-        Ok(Cold {
-            caches: Some(memory),
-            ..self
-        })
+        Ok(Cold { caches: Some(memory), ..self })
     }
 
     /// Also evicts the TLBs of loads, by a load from each of 16,384 pages. All of them map the same 4
@@ -116,10 +109,7 @@ impl Cold {
     /// If the reservation of addresses is refused.
     pub fn tlbs(self) -> Result<Self, ColdError> {
         let memory = Memory::reserve(PAGES * PAGE).map_err(ColdError::Memory)?;
-        Ok(Cold {
-            tlbs: Some(memory),
-            ..self
-        })
+        Ok(Cold { tlbs: Some(memory), ..self })
     }
 
     /// Also evicts branch predictors, the first-level instruction cache and the cache of decoded
@@ -130,10 +120,7 @@ impl Cold {
     /// If executable memory is refused.
     pub fn predictors(self) -> Result<Self, ColdError> {
         let code = Code::new(BRANCHES * BRANCH + 4, Pages::Base, write_branches);
-        Ok(Cold {
-            predictors: Some(code.map_err(ColdError::Code)?),
-            ..self
-        })
+        Ok(Cold { predictors: Some(code.map_err(ColdError::Code)?), ..self })
     }
 
     /// Makes the chosen hardware state cold. Call it before each shot.
@@ -162,9 +149,7 @@ fn write_branches(bytes: &mut [u8]) {
     let (branches, rest) = bytes.as_chunks_mut::<BRANCH>();
     for branch in branches {
         // imul edi, edi, 1664525; add edi, 41; js over the nop; nop
-        *branch = [
-            0x69, 0xFF, 0x0D, 0x66, 0x19, 0x00, 0x83, 0xC7, 0x29, 0x78, 0x01, 0x90,
-        ];
+        *branch = [0x69, 0xFF, 0x0D, 0x66, 0x19, 0x00, 0x83, 0xC7, 0x29, 0x78, 0x01, 0x90];
     }
     // mov eax, edi; ret; padding.
     rest.copy_from_slice(&[0x89, 0xF8, 0xC3, 0x90]);

@@ -220,10 +220,10 @@ impl Bench {
     /// precise. A change of the core's clock and a neighbour's noise affect both.
     pub fn compare(&mut self, first: &mut dyn Kernel, second: &mut dyn Kernel) -> Comparison {
         let mut scratch = self.scratch.iter_mut();
-        let buffers = self.samples.each_mut().map(|samples| Buffers {
-            samples,
-            scratch: scratch.next().expect("as many"),
-        });
+        let buffers = self
+            .samples
+            .each_mut()
+            .map(|samples| Buffers { samples, scratch: scratch.next().expect("as many") });
         let paired = in_turn([first, second], &self.plan, &mut self.monitor, buffers);
         Comparison::new(paired.expect("a sample at least"), self.rate)
     }
@@ -286,11 +286,7 @@ impl DisturbanceMonitor {
     /// Returns a monitor of the calling thread on its current CPU; pin the thread first. Takes some
     /// milliseconds.
     pub fn here() -> Self {
-        DisturbanceMonitor {
-            share: SmtContention::after(LOOKS),
-            crowded: false,
-            crowds: 0,
-        }
+        DisturbanceMonitor { share: SmtContention::after(LOOKS), crowded: false, crowds: 0 }
     }
 
     /// Whether the kernel reports the thread's context switches.

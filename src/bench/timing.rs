@@ -48,9 +48,7 @@ impl Timing {
 
     /// Returns why the number is worse than its interval suggests, if most samples were disturbed.
     pub fn doubt(&self) -> Option<String> {
-        let Outcome {
-            taken, disturbed, ..
-        } = self.outcome;
+        let Outcome { taken, disturbed, .. } = self.outcome;
         let disturbed = disturbed?;
         self.outcome.restless().then(|| {
             format!(
@@ -75,11 +73,9 @@ impl fmt::Display for Timing {
         }
         match self.outcome.ended {
             Ended::Budget => f.write_str("; the budget ended before the precision was reached"),
-            Ended::Full => write!(
-                f,
-                "; {} samples did not reach the precision",
-                self.outcome.taken
-            ),
+            Ended::Full => {
+                write!(f, "; {} samples did not reach the precision", self.outcome.taken)
+            }
             Ended::Precise | Ended::Stopped => Ok(()),
         }
     }
@@ -143,22 +139,14 @@ pub struct Comparison {
 impl Comparison {
     pub(super) fn new(paired: Paired, rate: Rate) -> Self {
         let [first, second] = paired.outcomes.map(|outcome| Timing::new(outcome, rate));
-        Comparison {
-            first,
-            second,
-            ratio: paired.ratio,
-        }
+        Comparison { first, second, ratio: paired.ratio }
     }
 }
 
 impl fmt::Display for Comparison {
     /// Prints a line each, and `the first takes 1.32 [1.30, 1.34] times as long as the second`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Comparison {
-            first,
-            second,
-            ratio,
-        } = self;
+        let Comparison { first, second, ratio } = self;
         writeln!(f, "first: {first}")?;
         writeln!(f, "second: {second}")?;
         match ratio.map(around) {
@@ -200,10 +188,7 @@ pub(super) mod tests {
         assert_eq!(timing.nanos().median, 2.0);
         assert_eq!(timing.core_cycles(), Some(timing.ticks()));
         let line = timing.line("mine");
-        assert_eq!(
-            (line.name, line.nanoseconds),
-            ("mine", timing.nanos().interval)
-        );
+        assert_eq!((line.name, line.nanoseconds), ("mine", timing.nanos().interval));
         assert_eq!(line.cycles, Some(timing.ticks().interval));
         assert_eq!(
             timing.to_string(),

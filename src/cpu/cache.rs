@@ -78,14 +78,7 @@ impl Cache {
         ways: Option<u32>,
         line: u32,
     ) -> Cache {
-        Cache {
-            level,
-            kind,
-            size: kib * 1024,
-            line,
-            ways,
-            ..Cache::FILLER
-        }
+        Cache { level, kind, size: kib * 1024, line, ways, ..Cache::FILLER }
     }
 
     /// Returns the number of sets; `None` if the ways are not known.
@@ -145,14 +138,12 @@ impl Caches {
 
     /// Returns the level-`level` cache that holds data.
     pub fn data(&self, level: u8) -> Option<&Cache> {
-        self.iter()
-            .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
+        self.iter().find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
     }
 
     /// Returns the level-1 instruction cache.
     pub fn instruction(&self) -> Option<&Cache> {
-        self.iter()
-            .find(|cache| cache.kind == CacheKind::Instruction)
+        self.iter().find(|cache| cache.kind == CacheKind::Instruction)
     }
 
     /// Returns the last-level cache.
@@ -184,10 +175,7 @@ impl Caches {
             };
             let full = associativity == Associativity::FullyAssociative;
             let plain = Cache::plain(level, kind, kib, ways, line);
-            self.add(Some(Cache {
-                fully_associative: full,
-                ..plain
-            }));
+            self.add(Some(Cache { fully_associative: full, ..plain }));
         };
         if let Some(l1) = cpu.get_l1_cache_and_tlb_info() {
             let (size, ways) = (l1.dcache_size().into(), l1.dcache_associativity());
@@ -223,10 +211,7 @@ impl<R: CpuIdReader> CpuIdReader for Roomy<R> {
     fn cpuid2(&self, leaf: u32, subleaf: u32) -> CpuIdResult {
         let answer = self.0.cpuid2(leaf, subleaf);
         match leaf {
-            4 | 0x8000_001D => CpuIdResult {
-                ecx: answer.ecx.min(u32::MAX - 1),
-                ..answer
-            },
+            4 | 0x8000_001D => CpuIdResult { ecx: answer.ecx.min(u32::MAX - 1), ..answer },
             _ => answer,
         }
     }

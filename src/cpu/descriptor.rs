@@ -97,15 +97,7 @@ pub(super) fn tlbs(byte: u8) -> [Option<Tlb>; 2] {
     const G1: PageSizes = PageSizes::GIB1;
     const LARGE: PageSizes = M2.and(M4);
 
-    let any = |level, kind, pages, entries, ways| {
-        Some(Tlb {
-            level,
-            kind,
-            pages,
-            entries,
-            ways,
-        })
-    };
+    let any = |level, kind, pages, entries, ways| Some(Tlb { level, kind, pages, entries, ways });
     let one = |level, kind, pages, entries, ways| any(level, kind, pages, entries, Some(ways));
     let full = |level, kind, pages, entries| any(level, kind, pages, entries, Some(entries));
     let unstated = |level, kind, pages, entries| any(level, kind, pages, entries, None);

@@ -169,9 +169,7 @@ impl Features {
 
     /// Returns the features present, in the order of [`Feature::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Feature> {
-        Feature::ALL
-            .into_iter()
-            .filter(move |feature| self.has(*feature))
+        Feature::ALL.into_iter().filter(move |feature| self.has(*feature))
     }
 
     /// Returns these features without those in `names`, a comma-separated list such as `"avx512,clwb"`.
@@ -183,11 +181,7 @@ impl Features {
     /// [`UnknownFeature`] with the first name that is not in [`Feature::ALL`].
     pub fn without(self, names: &str) -> Result<Features, UnknownFeature<'_>> {
         let mut bits = self.bits;
-        for name in names
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
-        {
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let feature = Feature::ALL
                 .into_iter()
                 .find(|feature| feature.name().eq_ignore_ascii_case(name))
@@ -332,26 +326,9 @@ mod tests {
         let mut zen4 = Feature::ALL.to_vec();
         zen4.retain(|feature| *feature != Cldemote);
         assert_eq!(list("zen4-guest"), zen4);
-        let client = [
-            Sse41,
-            Avx2,
-            Fma,
-            Clflushopt,
-            Prefetchw,
-            Rdtscp,
-            InvariantTsc,
-        ];
+        let client = [Sse41, Avx2, Fma, Clflushopt, Prefetchw, Rdtscp, InvariantTsc];
         assert_eq!(list("coffee-lake"), client);
-        let hybrid = [
-            Sse41,
-            Avx2,
-            Fma,
-            Clflushopt,
-            Clwb,
-            Prefetchw,
-            Rdtscp,
-            InvariantTsc,
-        ];
+        let hybrid = [Sse41, Avx2, Fma, Clflushopt, Clwb, Prefetchw, Rdtscp, InvariantTsc];
         assert_eq!(list("alder-lake-p"), hybrid);
         let mut zen2 = hybrid.to_vec();
         zen2.insert(6, Sse4a);
@@ -403,14 +380,8 @@ mod tests {
     #[test]
     fn detection_agrees_with_the_standard_library() {
         let features = Features::detect();
-        assert_eq!(
-            features.sse41().is_some(),
-            std::is_x86_feature_detected!("sse4.1")
-        );
-        assert_eq!(
-            features.avx2().is_some(),
-            std::is_x86_feature_detected!("avx2")
-        );
+        assert_eq!(features.sse41().is_some(), std::is_x86_feature_detected!("sse4.1"));
+        assert_eq!(features.avx2().is_some(), std::is_x86_feature_detected!("avx2"));
         assert_eq!(
             features.fma().is_some(),
             std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")

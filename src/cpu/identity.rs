@@ -209,9 +209,7 @@ impl Identity {
     /// The reason, if no register is known or CPUID does not announce it: of the Zen 3 cores, Milan has
     /// PrefetchControl and Vermeer does not announce it.
     pub fn prefetchers(&self) -> Result<PrefetchSwitches, &'static str> {
-        let core = self
-            .core()
-            .ok_or("the table of cores does not contain it")?;
+        let core = self.core().ok_or("the table of cores does not contain it")?;
         match core.prefetchers {
             Fact::Unknown { reason } => Err(reason),
             Fact::Known { value, .. } if value.is_prefetch_control() && !self.prefetch_control => {
@@ -231,10 +229,7 @@ impl Identity {
 /// Returns the twelve characters of a hypervisor's leaf 4000_0000h.
 fn signature(leaf: CpuIdResult) -> Text<12> {
     let mut bytes = [0; 12];
-    for (place, register) in bytes
-        .chunks_exact_mut(4)
-        .zip([leaf.ebx, leaf.ecx, leaf.edx])
-    {
+    for (place, register) in bytes.chunks_exact_mut(4).zip([leaf.ebx, leaf.ecx, leaf.edx]) {
         place.copy_from_slice(&register.to_le_bytes());
     }
     Text::new(&bytes)

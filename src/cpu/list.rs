@@ -13,10 +13,7 @@ pub struct List<T, const N: usize> {
 impl<T: Copy, const N: usize> List<T, N> {
     /// Returns an empty list. `filler` occupies the unused places and is never visible.
     pub(super) const fn new(filler: T) -> Self {
-        List {
-            items: [filler; N],
-            len: 0,
-        }
+        List { items: [filler; N], len: 0 }
     }
 
     /// Appends `item`, or drops it if the list is full: `N` exceeds what any CPU reports.

@@ -60,10 +60,7 @@ pub(super) unsafe fn _mm_clflush(ptr: *const u8) {
 #[inline(always)]
 pub(super) unsafe fn _mm_prefetch<const HINT: i32>(ptr: *const i8) {
     const {
-        assert!(matches!(
-            HINT,
-            _MM_HINT_T0 | _MM_HINT_T1 | _MM_HINT_T2 | _MM_HINT_NTA
-        ));
+        assert!(matches!(HINT, _MM_HINT_T0 | _MM_HINT_T1 | _MM_HINT_T2 | _MM_HINT_NTA));
     }
     // SAFETY: a prefetch changes no register or memory and never faults.
     unsafe {
@@ -128,22 +125,10 @@ mod tests {
         }
         let flushes: [unsafe fn(*const u8); 2] = [_mm_clflush, intrinsics::_mm_clflush];
         let prefetches: [[unsafe fn(*const i8); 2]; 4] = [
-            [
-                _mm_prefetch::<_MM_HINT_T0>,
-                intrinsics::_mm_prefetch::<_MM_HINT_T0>,
-            ],
-            [
-                _mm_prefetch::<_MM_HINT_T1>,
-                intrinsics::_mm_prefetch::<_MM_HINT_T1>,
-            ],
-            [
-                _mm_prefetch::<_MM_HINT_T2>,
-                intrinsics::_mm_prefetch::<_MM_HINT_T2>,
-            ],
-            [
-                _mm_prefetch::<_MM_HINT_NTA>,
-                intrinsics::_mm_prefetch::<_MM_HINT_NTA>,
-            ],
+            [_mm_prefetch::<_MM_HINT_T0>, intrinsics::_mm_prefetch::<_MM_HINT_T0>],
+            [_mm_prefetch::<_MM_HINT_T1>, intrinsics::_mm_prefetch::<_MM_HINT_T1>],
+            [_mm_prefetch::<_MM_HINT_T2>, intrinsics::_mm_prefetch::<_MM_HINT_T2>],
+            [_mm_prefetch::<_MM_HINT_NTA>, intrinsics::_mm_prefetch::<_MM_HINT_NTA>],
         ];
         let line = [7_u8; 64];
         for flush in flushes {

@@ -54,12 +54,7 @@ pub enum PageSize {
 
 impl PageSize {
     /// Every page size, smallest first.
-    pub const ALL: [PageSize; 4] = [
-        PageSize::Kib4,
-        PageSize::Mib2,
-        PageSize::Mib4,
-        PageSize::Gib1,
-    ];
+    pub const ALL: [PageSize; 4] = [PageSize::Kib4, PageSize::Mib2, PageSize::Mib4, PageSize::Gib1];
 
     /// Returns the page size in bytes.
     pub const fn bytes(self) -> u64 {
@@ -100,9 +95,7 @@ impl PageSizes {
 
     /// Returns the sizes in the set, smallest first.
     pub fn iter(self) -> impl Iterator<Item = PageSize> {
-        PageSize::ALL
-            .into_iter()
-            .filter(move |page| self.contains(*page))
+        PageSize::ALL.into_iter().filter(move |page| self.contains(*page))
     }
 }
 
@@ -128,13 +121,8 @@ pub struct Tlb {
 }
 
 impl Tlb {
-    const FILLER: Tlb = Tlb {
-        level: 0,
-        kind: TlbKind::Unified,
-        pages: PageSizes(0),
-        entries: 0,
-        ways: None,
-    };
+    const FILLER: Tlb =
+        Tlb { level: 0, kind: TlbKind::Unified, pages: PageSizes(0), entries: 0, ways: None };
 
     /// Returns whether the TLB translates loads.
     pub const fn holds_loads(&self) -> bool {
@@ -165,9 +153,7 @@ impl Tlbs {
         }
         if tlbs.is_empty() {
             for byte in descriptor::bytes(&reader) {
-                descriptor::tlbs(byte)
-                    .into_iter()
-                    .for_each(|tlb| tlbs.add(tlb));
+                descriptor::tlbs(byte).into_iter().for_each(|tlb| tlbs.add(tlb));
             }
         }
         let vendor = Identity::read(reader.clone()).vendor;
@@ -276,13 +262,7 @@ fn amd_l1(kind: TlbKind, pages: PageSizes, half: u32) -> Option<Tlb> {
         0xff => entries,
         ways => ways,
     };
-    Some(Tlb {
-        level: 1,
-        kind,
-        pages,
-        entries,
-        ways: Some(ways),
-    })
+    Some(Tlb { level: 1, kind, pages, entries, ways: Some(ways) })
 }
 
 /// Decodes half a register of leaf 8000_0006h or 8000_0019h: associativity code in bits 15:12, entries
@@ -303,11 +283,5 @@ fn amd_outer(level: u8, kind: TlbKind, pages: PageSizes, half: u32) -> Option<Tl
         0xf => Some(entries),
         _ => None,
     };
-    Some(Tlb {
-        level,
-        kind,
-        pages,
-        entries,
-        ways,
-    })
+    Some(Tlb { level, kind, pages, entries, ways })
 }

@@ -130,34 +130,22 @@ impl Case {
 
     /// Marks the case as one about its own pages, which a run's choice of pages does not change.
     pub fn in_its_own_pages(self) -> Self {
-        Case {
-            own_pages: true,
-            ..self
-        }
+        Case { own_pages: true, ..self }
     }
 
     /// Measures the case interleaved with its neighbours.
     pub fn in_turn(self) -> Self {
-        Case {
-            in_turn: true,
-            ..self
-        }
+        Case { in_turn: true, ..self }
     }
 
     /// Samples the case once two laps agree.
     pub fn laps_from(self, start: LapsFrom) -> Self {
-        Case {
-            laps_from: Some(start),
-            ..self
-        }
+        Case { laps_from: Some(start), ..self }
     }
 
     /// Also times single runs of `operations` operations.
     pub fn run_by_run(self, operations: u64) -> Self {
-        Case {
-            runs_of: Some(operations),
-            ..self
-        }
+        Case { runs_of: Some(operations), ..self }
     }
 
     /// Puts the case on these nodes, because it is about them.
@@ -167,34 +155,22 @@ impl Case {
 
     /// Puts the case in 2 MiB pages, because it is about them.
     pub fn in_huge_pages(self) -> Self {
-        Case {
-            pages: PageRequest::Huge,
-            ..self.in_its_own_pages()
-        }
+        Case { pages: PageRequest::Huge, ..self.in_its_own_pages() }
     }
 
     /// Puts the case in 1 GiB pages, because it is about them.
     pub fn in_giant_pages(self) -> Self {
-        Case {
-            pages: PageRequest::Giant,
-            ..self.in_its_own_pages()
-        }
+        Case { pages: PageRequest::Giant, ..self.in_its_own_pages() }
     }
 
     /// Puts the case in a reservation of addresses, of which it touches few pages.
     pub fn in_reservation(self) -> Self {
-        Case {
-            pages: PageRequest::Reserved,
-            ..self
-        }
+        Case { pages: PageRequest::Reserved, ..self }
     }
 
     /// Puts the case in 2 MiB pages where available, to exclude effects of the TLB.
     pub fn in_large_pages(self) -> Self {
-        Case {
-            pages: PageRequest::HugeIfAny,
-            ..self
-        }
+        Case { pages: PageRequest::HugeIfAny, ..self }
     }
 }
 
@@ -237,10 +213,7 @@ pub struct Context {
 impl Context {
     /// Returns the context of a test: this CPU, and Linux.
     pub(crate) fn here() -> Self {
-        Context {
-            features: Features::detect(),
-            host: &super::Linux,
-        }
+        Context { features: Features::detect(), host: &super::Linux }
     }
 }
 
@@ -357,40 +330,25 @@ impl<'m> Workload<'m> {
     /// Returns a kernel to be timed in its steady state. `period` is the operations of one round over
     /// its working set.
     pub fn steady(kernel: impl Kernel + 'm, period: u64) -> Self {
-        Workload::Steady {
-            kernel: Box::new(kernel),
-            period,
-            beside: None,
-        }
+        Workload::Steady { kernel: Box::new(kernel), period, beside: None }
     }
 
     /// Returns an operation to be timed once per preparation, which does `work`.
     pub fn shot(shot: impl Shot + 'm, work: Work) -> Self {
-        Workload::Shot {
-            shot: Box::new(shot),
-            work,
-        }
+        Workload::Shot { shot: Box::new(shot), work }
     }
 
     /// Returns threads to be timed in their steady state, all at once. `sample` selects the worker whose
     /// time counts; `period` is the operations of one round over each thread's working set.
     pub fn at_once(workers: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
-        let timing = Timing::AtOnce {
-            sample,
-            period,
-            in_step: false,
-        };
+        let timing = Timing::AtOnce { sample, period, in_step: false };
         Workload::Threads { workers, timing }
     }
 
     /// Like [`Workload::at_once`], for threads that wait for each other, so that none can do more than
     /// the others.
     pub fn in_step(workers: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
-        let timing = Timing::AtOnce {
-            sample,
-            period,
-            in_step: true,
-        };
+        let timing = Timing::AtOnce { sample, period, in_step: true };
         Workload::Threads { workers, timing }
     }
 

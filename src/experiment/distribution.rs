@@ -52,13 +52,8 @@ pub enum Percentile {
 
 impl Percentile {
     /// All percentiles, in ascending order.
-    pub const ALL: [Percentile; 5] = [
-        Percentile::P50,
-        Percentile::P90,
-        Percentile::P99,
-        Percentile::P999,
-        Percentile::Max,
-    ];
+    pub const ALL: [Percentile; 5] =
+        [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::Max];
 
     /// Returns the name.
     pub const fn name(self) -> &'static str {
@@ -210,11 +205,7 @@ impl Evidence<'_> {
             let [value, median] = [place, Percentile::P50].map(|place| pass.at(place) as f64);
             ratio(Interval::exact(value), Interval::exact(median))
         };
-        let ratios = measured
-            .runs
-            .iter()
-            .map(of)
-            .collect::<Result<Vec<_>, _>>()?;
+        let ratios = measured.runs.iter().map(of).collect::<Result<Vec<_>, _>>()?;
         let over = behind(measured, &ratios).ok_or_else(not_run_by_run)?;
         // No percentile lies below the median.
         Ok(over.most(Interval::exact(1.0)))

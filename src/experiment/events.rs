@@ -28,9 +28,7 @@ impl Counting {
     /// Returns a `Counting` of these answers: for each quantity, the vendor's name of the event, or the
     /// reason why it is not counted.
     pub fn of(answers: impl IntoIterator<Item = (Quantity, Result<String, String>)>) -> Self {
-        Counting {
-            answers: answers.into_iter().collect(),
-        }
+        Counting { answers: answers.into_iter().collect() }
     }
 
     /// Returns the answers, in the order given.
@@ -50,45 +48,25 @@ impl Counting {
         match answers.find(|(of, _)| *of == quantity) {
             Some((_, Ok(event))) => Ok(event),
             Some((_, Err(reason))) => Err(Untestable(format!("{quantity}: {reason}"))),
-            None => Err(Untestable(format!(
-                "{quantity}: not probed on this machine"
-            ))),
+            None => Err(Untestable(format!("{quantity}: not probed on this machine"))),
         }
     }
 }
 
 /// For walks of lists and arrays: where the elements were found.
-pub(crate) const WALK: &[Quantity] = &[
-    Instructions,
-    L1dMisses,
-    L2Accesses,
-    L2Misses,
-    MemoryLoads,
-    DtlbWalks,
-];
+pub(crate) const WALK: &[Quantity] =
+    &[Instructions, L1dMisses, L2Accesses, L2Misses, MemoryLoads, DtlbWalks];
 
 /// For walks whose number of pages matters.
-pub(crate) const PAGES: &[Quantity] = &[
-    L1dMisses,
-    L2Misses,
-    DtlbMisses,
-    StlbHits,
-    DtlbWalks,
-    DtlbWalkCycles,
-];
+pub(crate) const PAGES: &[Quantity] =
+    &[L1dMisses, L2Misses, DtlbMisses, StlbHits, DtlbWalks, DtlbWalkCycles];
 
 /// For conflicts in a set of L1d.
 pub(crate) const CONFLICTS: &[Quantity] = &[L1dMisses, L2Misses];
 
 /// For streams of loads and stores: what limits them.
-pub(crate) const BANDWIDTH: &[Quantity] = &[
-    L1dPending,
-    L1dPendingCycles,
-    FillBufferFull,
-    L2Misses,
-    MemoryLoads,
-    Rfos,
-];
+pub(crate) const BANDWIDTH: &[Quantity] =
+    &[L1dPending, L1dPendingCycles, FillBufferFull, L2Misses, MemoryLoads, Rfos];
 
 /// For stores through the caches and past them.
 pub(crate) const STORES: &[Quantity] = &[Stores, Rfos, L2Misses];
@@ -100,13 +78,8 @@ pub(crate) const SPLITS: &[Quantity] = &[SplitLoads, SplitStores, DtlbWalks];
 pub(crate) const FORWARDING: &[Quantity] = &[ForwardingBlocks, AddressAliases];
 
 /// For prefetches by instruction.
-pub(crate) const PREFETCHES: &[Quantity] = &[
-    SoftwarePrefetches,
-    UsefulPrefetches,
-    LatePrefetches,
-    IdlePrefetches,
-    L1dMisses,
-];
+pub(crate) const PREFETCHES: &[Quantity] =
+    &[SoftwarePrefetches, UsefulPrefetches, LatePrefetches, IdlePrefetches, L1dMisses];
 
 /// For code: where its instructions come from.
 pub(crate) const CODE: &[Quantity] = &[DecodedOps, LegacyOps, LoopOps, L1iMisses, ItlbWalks];

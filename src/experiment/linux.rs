@@ -47,15 +47,11 @@ impl Host for Linux {
         pages: Pages,
         policy: &MemoryPolicy,
     ) -> Result<Box<dyn Backing>, Lack> {
-        Ok(Box::new(
-            Memory::on_nodes(bytes, pages, policy).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(Memory::on_nodes(bytes, pages, policy).map_err(Lack::refused)?))
     }
 
     fn reserve(&self, bytes: usize, policy: &MemoryPolicy) -> Result<Box<dyn Backing>, Lack> {
-        Ok(Box::new(
-            Memory::reserve_on_nodes(bytes, policy).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(Memory::reserve_on_nodes(bytes, policy).map_err(Lack::refused)?))
     }
 
     fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
@@ -70,10 +66,7 @@ impl Host for Linux {
         let mapped = Populated::map(bytes)
             .map_err(|error| Lack::refused(format_args!("mmap(MAP_POPULATE): {error}")))?;
         drop(mapped);
-        Ok(Box::new(MapPopulate {
-            bytes,
-            mapped: None,
-        }))
+        Ok(Box::new(MapPopulate { bytes, mapped: None }))
     }
 
     fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
@@ -142,15 +135,11 @@ impl Host for Linux {
         cpu: usize,
         step: Box<dyn FnMut() + Send>,
     ) -> Result<Box<dyn Guard>, Lack> {
-        Ok(Box::new(
-            BackgroundThread::start(cpu, step).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(BackgroundThread::start(cpu, step).map_err(Lack::refused)?))
     }
 
     fn process(&self, load: BackgroundLoad) -> Result<Box<dyn Process>, Lack> {
-        Ok(Box::new(
-            BackgroundProcess::start(load).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(BackgroundProcess::start(load).map_err(Lack::refused)?))
     }
 
     fn pin(&self, cpu: usize) -> Result<Box<dyn Guard>, Lack> {
@@ -171,15 +160,11 @@ impl Host for Linux {
         pages: Pages,
         write: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Box<dyn Code>, Lack> {
-        Ok(Box::new(
-            os::Code::new(bytes, pages, write).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(os::Code::new(bytes, pages, write).map_err(Lack::refused)?))
     }
 
     fn alias(&self, bytes: usize, view: View) -> Result<Box<dyn Alias>, Lack> {
-        Ok(Box::new(
-            os::Alias::new(bytes, view).map_err(Lack::refused)?,
-        ))
+        Ok(Box::new(os::Alias::new(bytes, view).map_err(Lack::refused)?))
     }
 
     fn prefetchers(&self) -> Result<Box<dyn Prefetchers>, Lack> {
@@ -198,9 +183,7 @@ impl Host for Linux {
         match ending.map_err(Lack::refused)? {
             Ending::Done(_) => Ok(false),
             Ending::Fault(_) => Ok(true),
-            other => Err(Lack::refused(format_args!(
-                "a child process gave no result: {other:?}"
-            ))),
+            other => Err(Lack::refused(format_args!("a child process gave no result: {other:?}"))),
         }
     }
 
@@ -290,9 +273,7 @@ fn number(what: Told) -> Result<f64, Lack> {
     let sum = |found: Vec<usize>| found.into_iter().sum::<usize>() as f64;
     match what {
         Told::Memory => match memory_here().total {
-            0 => Err(Lack::refused(
-                "the kernel does not report the size of memory",
-            )),
+            0 => Err(Lack::refused("the kernel does not report the size of memory")),
             bytes => Ok(bytes as f64),
         },
         Told::LastLevelShare => {
@@ -363,9 +344,7 @@ fn caches_that_disagree(sysfs: &Sysfs, cpu: usize) -> Result<f64, Lack> {
         }
     }
     if told == 0 {
-        return Err(Lack::refused(
-            "the kernel reports no cache with its line, ways and sets",
-        ));
+        return Err(Lack::refused("the kernel reports no cache with its line, ways and sets"));
     }
     Ok(f64::from(wrong))
 }
@@ -439,10 +418,7 @@ mod tests {
     #[test]
     fn a_setting_that_forbids_counting_is_named_with_its_mend() {
         let why = reason(&Refusal::Paranoid(Some(4)));
-        assert!(
-            why.contains("kernel.perf_event_paranoid=4 forbids it"),
-            "{why}"
-        );
+        assert!(why.contains("kernel.perf_event_paranoid=4 forbids it"), "{why}");
         assert!(why.contains("sysctl kernel.perf_event_paranoid=1"), "{why}");
         let why = reason(&Refusal::NoPmu);
         assert_eq!(why, "the kernel sees no PMU on this CPU");

@@ -114,9 +114,7 @@ impl Experiment {
     /// Whether any of its claims is measured or counted on this machine. Otherwise arithmetic, the
     /// simulator or CPUID decide all claims.
     pub fn is_of_this_machine(&self) -> bool {
-        self.claims
-            .iter()
-            .any(|claim| claim.kind.is_of_this_machine())
+        self.claims.iter().any(|claim| claim.kind.is_of_this_machine())
     }
 
     /// Returns the unit of the points: the plot's unit, or core cycles if there is no plot or if the
@@ -161,21 +159,12 @@ pub struct Plot {
 impl Plot {
     /// Returns a plot with a line per series, without the source's own numbers.
     pub const fn lines(x: Axis, y: Axis, unit: Unit) -> Self {
-        Plot {
-            shape: Shape::Lines,
-            x,
-            y,
-            unit,
-            reference: &[],
-        }
+        Plot { shape: Shape::Lines, x, y, unit, reference: &[] }
     }
 
     /// Returns a plot with a bar per series and x, without the source's own numbers.
     pub const fn bars(x: Axis, y: Axis, unit: Unit) -> Self {
-        Plot {
-            shape: Shape::Bars,
-            ..Self::lines(x, y, unit)
-        }
+        Plot { shape: Shape::Bars, ..Self::lines(x, y, unit) }
     }
 
     /// Returns a plot with a line per series, in core cycles per operation.
@@ -238,29 +227,17 @@ impl Axis {
 
     /// Returns a logarithmic axis of bytes.
     pub const fn bytes(label: &'static str) -> Self {
-        Axis {
-            label,
-            log: true,
-            bytes: true,
-        }
+        Axis { label, log: true, bytes: true }
     }
 
     /// Returns a logarithmic axis of plain numbers.
     pub const fn log(label: &'static str) -> Self {
-        Axis {
-            label,
-            log: true,
-            bytes: false,
-        }
+        Axis { label, log: true, bytes: false }
     }
 
     /// Returns a linear axis of plain numbers.
     pub const fn linear(label: &'static str) -> Self {
-        Axis {
-            label,
-            log: false,
-            bytes: false,
-        }
+        Axis { label, log: false, bytes: false }
     }
 }
 

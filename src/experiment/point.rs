@@ -95,11 +95,8 @@ pub struct Priors {
 
 impl Priors {
     /// For points without similar points.
-    pub(crate) const KEPT: Priors = Priors {
-        ticks: Prior::KEPT,
-        cycles: Prior::KEPT,
-        ratios: Prior::KEPT,
-    };
+    pub(crate) const KEPT: Priors =
+        Priors { ticks: Prior::KEPT, cycles: Prior::KEPT, ratios: Prior::KEPT };
 
     /// Returns how the passes differ in `unit`.
     pub(crate) const fn of(self, unit: Unit) -> Prior {
@@ -147,11 +144,7 @@ impl Measured {
     /// Returns each pass in `unit`, even if there is only one.
     pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
         let only = [self.pass()];
-        let passes = if self.passes.is_empty() {
-            &only
-        } else {
-            &self.passes[..]
-        };
+        let passes = if self.passes.is_empty() { &only } else { &self.passes[..] };
         let convert = |pass: &Pass| {
             let cycles = self.cycles(pass.interval);
             let interval = self.convert(pass.interval, cycles, unit, rate)?;
@@ -163,8 +156,7 @@ impl Measured {
     /// Returns the median in `unit`, or `None` if the unit does not apply.
     pub fn median(&self, unit: Unit, rate: Rate) -> Option<f64> {
         let ticks = Interval::exact(self.ticks.median);
-        self.convert(ticks, self.cycles(ticks), unit, rate)
-            .map(Interval::middle)
+        self.convert(ticks, self.cycles(ticks), unit, rate).map(Interval::middle)
     }
 
     /// Returns this percentile of the distribution of single runs in `unit`, per run: an interval that

@@ -116,10 +116,7 @@ mod spinning {
 
     impl<T> RwLock<T> {
         pub(crate) const fn new(value: T) -> Self {
-            RwLock {
-                word: Word::new(),
-                value: UnsafeCell::new(value),
-            }
+            RwLock { word: Word::new(), value: UnsafeCell::new(value) }
         }
 
         pub(crate) fn read(&self) -> Locked<ReadGuard<'_, T>> {
@@ -199,14 +196,8 @@ mod spinning {
                     });
                 }
             });
-            assert_eq!(
-                *sum.lock().unwrap_or_else(PoisonError::into_inner),
-                3 * EACH
-            );
-            assert_eq!(
-                *pair.read().unwrap_or_else(PoisonError::into_inner),
-                [3 * EACH; 2]
-            );
+            assert_eq!(*sum.lock().unwrap_or_else(PoisonError::into_inner), 3 * EACH);
+            assert_eq!(*pair.read().unwrap_or_else(PoisonError::into_inner), [3 * EACH; 2]);
         }
     }
 }

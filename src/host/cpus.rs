@@ -23,13 +23,7 @@ pub struct CpuLocation {
 impl From<[usize; 5]> for CpuLocation {
     /// Takes the fields in their order.
     fn from([cpu, core, l2, last_level, package]: [usize; 5]) -> Self {
-        CpuLocation {
-            cpu,
-            core,
-            l2,
-            last_level,
-            package,
-        }
+        CpuLocation { cpu, core, l2, last_level, package }
     }
 }
 
@@ -157,10 +151,7 @@ impl Arrangement {
     pub fn of(locations: &[CpuLocation], levels: usize) -> Option<Arrangement> {
         // The most different values of `counted` among CPUs with the same value of `shared`.
         let most = |shared: fn(&CpuLocation) -> usize, counted: fn(&CpuLocation) -> usize| {
-            let pairs: BTreeSet<_> = locations
-                .iter()
-                .map(|of| (shared(of), counted(of)))
-                .collect();
+            let pairs: BTreeSet<_> = locations.iter().map(|of| (shared(of), counted(of))).collect();
             let count = |key| pairs.iter().filter(|pair| pair.0 == key).count();
             pairs.iter().map(|pair| count(pair.0)).max()
         };

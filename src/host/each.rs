@@ -113,10 +113,7 @@ fn differences(
     let mut whole = vec![Reading::default(); events];
     for _ in 0..TIMES {
         let nothing = || vec![Reading::default(); events];
-        let mut stretches = Stretches {
-            short: nothing(),
-            long: nothing(),
-        };
+        let mut stretches = Stretches { short: nothing(), long: nothing() };
         take(&mut stretches)?;
         let pairs = stretches.short.iter().zip(&stretches.long);
         for (values, (short, long)) in values.iter_mut().zip(pairs) {
@@ -198,11 +195,7 @@ mod tests {
                 return Err(Lack::refused("no answer"));
             }
             let happened = 3 * (self.done.get() - before) + self.costs;
-            into[0] = Reading {
-                value: happened,
-                enabled: 1000,
-                running: 1000,
-            };
+            into[0] = Reading { value: happened, enabled: 1000, running: 1000 };
             into[1] = Reading {
                 value: (happened as f64 * self.share) as u64,
                 enabled: 1000,
@@ -214,12 +207,7 @@ mod tests {
 
     fn made_up(costs: u64, share: f64) -> (Done, MadeUp) {
         let done = Rc::new(Cell::new(0));
-        let meter = MadeUp {
-            done: Rc::clone(&done),
-            costs,
-            share,
-            works: true,
-        };
+        let meter = MadeUp { done: Rc::clone(&done), costs, share, works: true };
         (Done(done), meter)
     }
 
@@ -257,10 +245,7 @@ mod tests {
     #[test]
     fn counters_that_cannot_be_read_are_an_error() {
         let (mut done, meter) = made_up(0, 1.0);
-        let silent = MadeUp {
-            works: false,
-            ..meter
-        };
+        let silent = MadeUp { works: false, ..meter };
         assert!(of_kernel(&mut done, 1, &silent).is_err());
         assert!(of_shot(&mut done, &silent).is_err());
     }
@@ -268,11 +253,7 @@ mod tests {
     #[test]
     fn nothing_is_counted_less_than_never() {
         // The longer stretch counts less than the shorter one.
-        let noise = Reading {
-            value: 9,
-            enabled: 1,
-            running: 1,
-        };
+        let noise = Reading { value: 9, enabled: 1, running: 1 };
         let values = &mut [-0.5, -0.25, 0.125];
         let count = each(values, &noise).unwrap();
         assert_eq!(count.value, Interval::new(0.0, 0.125));

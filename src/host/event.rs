@@ -96,20 +96,12 @@ impl Event {
 
     /// Returns an event of perf's caches, by its number.
     pub(crate) const fn cache(config: u64) -> Event {
-        Event {
-            kind: TYPE_CACHE,
-            ..Event::generic(config)
-        }
+        Event { kind: TYPE_CACHE, ..Event::generic(config) }
     }
 
     /// Returns an event that perf defines for every PMU, by its number.
     pub(crate) const fn generic(config: u64) -> Event {
-        Event {
-            kind: TYPE_HARDWARE,
-            config,
-            config1: 0,
-            user_only: true,
-        }
+        Event { kind: TYPE_HARDWARE, config, config1: 0, user_only: true }
     }
 
     /// Returns an event that the kernel itself counts. What the kernel does on the thread's behalf is
@@ -117,23 +109,13 @@ impl Event {
     /// user mode only, these two are refused, and the others count in user mode.
     #[doc(hidden)]
     pub const fn software(software: Software) -> Event {
-        Event {
-            kind: TYPE_SOFTWARE,
-            config: software.config(),
-            config1: 0,
-            user_only: false,
-        }
+        Event { kind: TYPE_SOFTWARE, config: software.config(), config1: 0, user_only: false }
     }
 
     /// Returns the event that counts a quantity, for a host that programs its counters itself.
     #[doc(hidden)]
     pub const fn of_quantity(quantity: Quantity) -> Event {
-        Event {
-            kind: TYPE_QUANTITY,
-            config: quantity as u64,
-            config1: 0,
-            user_only: false,
-        }
+        Event { kind: TYPE_QUANTITY, config: quantity as u64, config1: 0, user_only: false }
     }
 
     /// Returns the quantity of an event that was made by [`of_quantity`](Self::of_quantity).

@@ -57,10 +57,7 @@ pub trait Host: Debug + Sync {
 
     /// Returns the error that this host lacks a feature: `Linux has no second clock`.
     fn lacks(&self, what: &'static str) -> Lack {
-        Lack::Absent {
-            host: self.name(),
-            what,
-        }
+        Lack::Absent { host: self.name(), what }
     }
 
     /// Allocates zeroed bytes that start on a page, in pages of this size on these nodes. All pages are

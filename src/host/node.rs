@@ -14,10 +14,7 @@ pub struct MemoryNode {
     /// Relative distance to each online node, in ascending order of the nodes, 10 to itself (ACPI SLIT).
     pub distances: Vec<u64>,
     /// Bytes of memory, 0 for a node that has only CPUs; `None` if the system does not report them.
-    #[cfg_attr(
-        feature = "record",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "record", serde(default, skip_serializing_if = "Option::is_none"))]
     pub memory: Option<u64>,
 }
 
@@ -105,9 +102,7 @@ impl MemoryPolicy {
             let on = found.iter().filter(|on| on.node == *node);
             on.map(|on| on.pages).sum::<usize>() as f64
         };
-        let elsewhere = found
-            .iter()
-            .any(|on| on.pages > 0 && !wanted.contains(&on.node));
+        let elsewhere = found.iter().any(|on| on.pages > 0 && !wanted.contains(&on.node));
         let evenly = |node| (share(node) - even).abs() <= (even / 10.0).max(1.0);
         all > 0 && !elsewhere && wanted.iter().all(evenly)
     }
@@ -176,10 +171,7 @@ mod tests {
         ];
         assert_eq!(texts, expected);
         let found = on(&[(0, 3), (1, 1)]);
-        assert_eq!(
-            Found(&found).to_string(),
-            "3 pages on node 0, 1 page on node 1"
-        );
+        assert_eq!(Found(&found).to_string(), "3 pages on node 0, 1 page on node 1");
         assert_eq!(Found(&[]).to_string(), "no page");
         assert_eq!(Nodes(&[]).to_string(), "no node");
     }

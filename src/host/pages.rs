@@ -90,9 +90,7 @@ impl fmt::Display for Granted {
         match self {
             Self::Base => f.write_str("4 KiB"),
             Self::Huge { via: Via::HugeTlb } => f.write_str("2 MiB (hugetlb)"),
-            Self::Huge {
-                via: Via::Transparent,
-            } => f.write_str("2 MiB (transparent)"),
+            Self::Huge { via: Via::Transparent } => f.write_str("2 MiB (transparent)"),
             Self::Giant => f.write_str("1 GiB (hugetlb)"),
             Self::Mixed { huge_bytes } => write!(f, "mixed: {huge_bytes} bytes in 2 MiB pages"),
             Self::Own(pages) => fmt::Display::fmt(pages, f),

@@ -417,17 +417,11 @@ mod tests {
         let limit = RunAheadLimit::new(&Linux, 10);
         let many = (1 << 33) + 5;
         limit.advance(many, 7);
-        let behind = RunAheadBudget::Behind {
-            steps: many,
-            place: 7,
-        };
+        let behind = RunAheadBudget::Behind { steps: many, place: 7 };
         assert_eq!(limit.budget(many - 100, many + 50), behind);
         let ahead = RunAheadBudget::Ahead { lead: 4, room: 6 };
         assert_eq!(limit.budget(many + 4, many + 50), ahead);
-        assert_eq!(
-            limit.budget(many + 4, many + 5),
-            RunAheadBudget::Ahead { lead: 4, room: 1 }
-        );
+        assert_eq!(limit.budget(many + 4, many + 5), RunAheadBudget::Ahead { lead: 4, room: 1 });
         assert_eq!(limit.budget(many - 1, many), RunAheadBudget::Over);
     }
 
@@ -436,13 +430,7 @@ mod tests {
         let limit = RunAheadLimit::new(&Linux, 10);
         assert_eq!(limit.leads(), None);
         (1..=10).for_each(|lead| limit.note(lead));
-        let expected = RunAhead {
-            least: 1,
-            lower: 1,
-            median: 5,
-            upper: 9,
-            most: 10,
-        };
+        let expected = RunAhead { least: 1, lower: 1, median: 5, upper: 9, most: 10 };
         assert_eq!(limit.leads(), Some(expected));
     }
 }

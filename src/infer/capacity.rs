@@ -99,10 +99,7 @@ fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     };
     let least = (0..pairs).filter(|&index| gentle(index));
     let least = least.min_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
-    let start = (0..=least)
-        .rev()
-        .take_while(|&index| gentle(index))
-        .last()?;
+    let start = (0..=least).rev().take_while(|&index| gentle(index)).last()?;
     let end = (least..pairs).take_while(|&index| gentle(index)).last()? + 1;
     let steps = costs[start] / costs[0] >= RISE && costs[pairs] / costs[end] >= RISE;
     steps.then_some(start..end + 1)
@@ -132,14 +129,9 @@ pub fn levels(ladder: &Curve) -> Vec<Level> {
             (drawn.len() == all.len() && near(&drawn[index])).then_some(())
         });
         // Half of the steps hit where the time is halfway to the next level's time.
-        let ends = all
-            .get(index + 1)
-            .and_then(|next| crossing(ladder, (last + next.first) / 2.0));
+        let ends = all.get(index + 1).and_then(|next| crossing(ladder, (last + next.first) / 2.0));
         levels.push(Level {
-            latency: Found {
-                value: latency,
-                confidence: near.map_or(0.0, |near| near.confidence),
-            },
+            latency: Found { value: latency, confidence: near.map_or(0.0, |near| near.confidence) },
             ends,
         });
     }
@@ -161,10 +153,7 @@ pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
     let off = |fit: &Fit| fit.off;
     let best = fits.iter().map(off).fold(f64::INFINITY, f64::min);
     let as_good = fits.iter().map(off).filter(|off| *off <= ALIKE * best);
-    Some(Found {
-        confidence: found.confidence / as_good.count().max(1) as f64,
-        ..found
-    })
+    Some(Found { confidence: found.confidence / as_good.count().max(1) as f64, ..found })
 }
 
 /// Returns the size that best explains two ladders over the same level that give different sizes
@@ -230,21 +219,9 @@ struct Share {
 }
 
 const SHARES: [Share; 3] = [
-    Share {
-        of_power: 1.0,
-        weight: 1.0,
-        ways: [8, 16],
-    },
-    Share {
-        of_power: 1.5,
-        weight: 4.0,
-        ways: [12, 24],
-    },
-    Share {
-        of_power: 1.25,
-        weight: 4.0,
-        ways: [10, 20],
-    },
+    Share { of_power: 1.0, weight: 1.0, ways: [8, 16] },
+    Share { of_power: 1.5, weight: 4.0, ways: [12, 24] },
+    Share { of_power: 1.25, weight: 4.0, ways: [10, 20] },
 ];
 
 /// The largest factor between a size and the working set in which half of the steps hit.
@@ -274,11 +251,7 @@ fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
     sizes
         .filter_map(|(bytes, share)| {
             let off = off_by(rise, near, bytes, share.ways)?;
-            Some(Fit {
-                bytes,
-                off,
-                doubt: off * share.weight,
-            })
+            Some(Fit { bytes, off, doubt: off * share.weight })
         })
         .collect()
 }
@@ -288,9 +261,7 @@ fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
 fn rise(points: &[(f64, f64)], near: &Plateau, far: &Plateau) -> Option<(f64, Range<usize>)> {
     let middle = (near.last + far.first) / 2.0;
     let around = near.points.start..far.points.end;
-    let after = points[around.clone()]
-        .iter()
-        .position(|(_, time)| *time > middle)?;
+    let after = points[around.clone()].iter().position(|(_, time)| *time > middle)?;
     let half = points[around.start + after].0;
     let within = |(at, _): &(f64, f64)| (half / 4.0..=half * 3.0).contains(at);
     let first = around.start + points[around.clone()].iter().position(within)?;
@@ -302,14 +273,8 @@ fn rise(points: &[(f64, f64)], near: &Plateau, far: &Plateau) -> Option<(f64, Ra
 fn off_by(points: &[(f64, f64)], near: f64, bytes: f64, ways: [u32; 2]) -> Option<f64> {
     let shapes = ways.into_iter().flat_map(|ways| {
         let full = move |at: f64| f64::from(ways) * at / bytes;
-        let even: Vec<f64> = points
-            .iter()
-            .map(|(at, _)| evenly(full(*at), ways))
-            .collect();
-        let chance: Vec<f64> = points
-            .iter()
-            .map(|(at, _)| by_chance(full(*at), ways))
-            .collect();
+        let even: Vec<f64> = points.iter().map(|(at, _)| evenly(full(*at), ways)).collect();
+        let chance: Vec<f64> = points.iter().map(|(at, _)| by_chance(full(*at), ways)).collect();
         [even, chance]
     });
     let off = shapes.filter_map(|hits| off_with(points, near, &hits));

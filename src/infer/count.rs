@@ -62,10 +62,7 @@ pub fn in_parallel(times: &Curve) -> Option<Interval> {
         0 => 0.0,
         index => times[index - 1].0,
     };
-    Some(Interval::new(
-        before + 1.0,
-        times[certain.unwrap_or(last)].0,
-    ))
+    Some(Interval::new(before + 1.0, times[certain.unwrap_or(last)].0))
 }
 
 /// The least rise of the time per round where the last two rounds stop overlapping. Without the stores
@@ -131,9 +128,7 @@ pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
 /// above the straight line between the points: users may come group by group, each with a limit of its
 /// own. Returns `None` with fewer than two numbers, or if a bandwidth is not positive.
 pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
-    let positive = totals
-        .iter()
-        .all(|(users, total)| *users > 0.0 && total.lo > 0.0);
+    let positive = totals.iter().all(|(users, total)| *users > 0.0 && total.lo > 0.0);
     let highest = totals.iter().map(|point| point.1).reduce(Interval::most)?;
     if !positive || totals.len() < 2 {
         return None;
@@ -181,9 +176,7 @@ const CROSSING: f64 = 1.1;
 pub fn line(times: &Curve, bytes: f64) -> Option<Found<u32>> {
     decide(times, |points| {
         let first = points.first()?.1;
-        let dearer = points
-            .iter()
-            .position(|(_, time)| *time > first * CROSSING)?;
+        let dearer = points.iter().position(|(_, time)| *time > first * CROSSING)?;
         let inside = points.get(dearer.checked_sub(1)?)?.0 + bytes;
         let outside = points[dearer].0 + bytes;
         let fits = |line: &u32| inside <= f64::from(*line) && f64::from(*line) < outside;

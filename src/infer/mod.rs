@@ -36,10 +36,7 @@ pub struct Found<T> {
 impl<T> Found<T> {
     /// Applies `of` to the answer and keeps the confidence.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Found<U> {
-        Found {
-            value: of(self.value),
-            confidence: self.confidence,
-        }
+        Found { value: of(self.value), confidence: self.confidence }
     }
 }
 
@@ -56,10 +53,7 @@ pub fn decide<T: PartialEq>(
     let value = estimate(&middles)?;
     let same = drawn(curve).filter(|points| estimate(points).as_ref() == Some(&value));
     let same = same.count();
-    Some(Found {
-        value,
-        confidence: same as f64 / f64::from(DRAWN),
-    })
+    Some(Found { value, confidence: same as f64 / f64::from(DRAWN) })
 }
 
 /// The share of drawn curves whose answers may lie outside the range that [`decide_range`] returns, at either
@@ -75,9 +69,7 @@ fn decide_range(
 ) -> Option<Found<[u32; 2]>> {
     let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
     let [least, most] = estimate(&middles)?;
-    let ranges: Vec<[u32; 2]> = drawn(curve)
-        .filter_map(|points| estimate(&points))
-        .collect();
+    let ranges: Vec<[u32; 2]> = drawn(curve).filter_map(|points| estimate(&points)).collect();
     let end = |side: usize| {
         let mut ends: Vec<u32> = ranges.iter().map(|range| range[side]).collect();
         ends.sort_unstable();
@@ -86,18 +78,10 @@ fn decide_range(
     let left_out = (ranges.len() as f64 * OUTSIDE) as usize;
     let [least, most] = match ranges.is_empty() {
         true => [least, most],
-        false => [
-            least.min(end(0)[left_out]),
-            most.max(end(1)[ranges.len() - 1 - left_out]),
-        ],
+        false => [least.min(end(0)[left_out]), most.max(end(1)[ranges.len() - 1 - left_out])],
     };
-    let within = ranges
-        .iter()
-        .filter(|range| least <= range[0] && range[1] <= most);
-    Some(Found {
-        value: [least, most],
-        confidence: within.count() as f64 / f64::from(DRAWN),
-    })
+    let within = ranges.iter().filter(|range| least <= range[0] && range[1] <= most);
+    Some(Found { value: [least, most], confidence: within.count() as f64 / f64::from(DRAWN) })
 }
 
 /// Returns curves drawn at random, the same for the same curve. Every point lies anywhere in its
@@ -106,9 +90,7 @@ fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {
     let mut rng = Rng::new(1);
     (0..DRAWN).map(move |_| {
         let points = curve.iter();
-        points
-            .map(|(x, y)| (*x, y.lo + (y.hi - y.lo) * share(&mut rng)))
-            .collect()
+        points.map(|(x, y)| (*x, y.lo + (y.hi - y.lo) * share(&mut rng))).collect()
     })
 }
 
@@ -125,13 +107,8 @@ pub fn settled(values: impl IntoIterator<Item = f64>, within: f64) -> Option<Fou
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     let value = median(&values)?;
-    let near = values
-        .iter()
-        .filter(|other| (*other - value).abs() <= within * value.abs());
-    Some(Found {
-        value,
-        confidence: near.count() as f64 / values.len() as f64,
-    })
+    let near = values.iter().filter(|other| (*other - value).abs() <= within * value.abs());
+    Some(Found { value, confidence: near.count() as f64 / values.len() as f64 })
 }
 
 #[cfg(test)]
@@ -141,12 +118,8 @@ mod tests {
 
     #[test]
     fn an_exact_curve_leaves_no_doubt_and_a_wide_one_does() {
-        let first_above = |points: &[(f64, f64)]| {
-            points
-                .iter()
-                .find(|(_, y)| *y > 5.0)
-                .map(|(x, _)| *x as u32)
-        };
+        let first_above =
+            |points: &[(f64, f64)]| points.iter().find(|(_, y)| *y > 5.0).map(|(x, _)| *x as u32);
         let curve = |reach: f64| {
             [(1.0, 1.0), (2.0, 6.0), (3.0, 9.0)]
                 .map(|(x, y)| (x, Interval::new(y - reach, y + reach)))

@@ -83,13 +83,7 @@ fn sets_by(
     let ways = each.iter().map(|(_, longest)| longest.value).min()?;
     let shortest = each.iter().filter(|(_, longest)| longest.value == ways);
     let (period, found) = shortest.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Found {
-        value: Sets {
-            period: *period,
-            ways,
-        },
-        confidence: found.confidence,
-    })
+    Some(Found { value: Sets { period: *period, ways }, confidence: found.confidence })
 }
 
 /// Returns the share of steps that miss, per list longer than the ways, from the times of lists of
@@ -104,9 +98,7 @@ pub fn lost(points: &[(f64, f64)], ways: u32) -> Vec<(u32, f64)> {
     if last.0 < 2.0 * f64::from(ways) || miss <= hit {
         return Vec::new();
     }
-    let longer = points
-        .iter()
-        .filter(|(length, _)| *length > f64::from(ways));
+    let longer = points.iter().filter(|(length, _)| *length > f64::from(ways));
     longer
         .map(|(length, time)| {
             // A miss of a short list can cost more than a miss of a long list, but the share cannot
@@ -135,9 +127,7 @@ pub fn policy<'a>(
             let squares: Vec<f64> = common.collect();
             (!squares.is_empty()).then(|| squares.iter().sum::<f64>() / squares.len() as f64)
         };
-        let distances = known
-            .iter()
-            .filter_map(|(name, of)| Some((*name, far(of)?)));
+        let distances = known.iter().filter_map(|(name, of)| Some((*name, far(of)?)));
         let nearest = distances.min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(nearest.0)
     })
@@ -194,11 +184,8 @@ fn far(known: &Known<'_>, missed: &[(f64, f64)]) -> f64 {
 /// each sequence: all that do so about equally well. Empty if no policy explains the misses. Returns
 /// `None` without sequences.
 pub fn replacement<'a>(missed: &[Interval], known: &[Known<'a>]) -> Option<Found<Vec<&'a str>>> {
-    let curve: Vec<(f64, Interval)> = missed
-        .iter()
-        .enumerate()
-        .map(|(index, missed)| (index as f64, *missed))
-        .collect();
+    let curve: Vec<(f64, Interval)> =
+        missed.iter().enumerate().map(|(index, missed)| (index as f64, *missed)).collect();
     decide(&curve, |points| {
         if points.is_empty() {
             return None;

@@ -101,10 +101,7 @@ impl CodeAlign {
         if offset >= LINE {
             return Err(NoSuchOffset(offset));
         }
-        Ok(CodeAlign {
-            placed,
-            offset: offset as u32,
-        })
+        Ok(CodeAlign { placed, offset: offset as u32 })
     }
 }
 
@@ -119,10 +116,7 @@ impl Kernel for CodeAlign {
     }
 
     fn work(&self) -> Work {
-        Work {
-            instructions: self.placed.instructions(),
-            ..Work::default()
-        }
+        Work { instructions: self.placed.instructions(), ..Work::default() }
     }
 
     /// Reports nothing: the code touches no data.
@@ -188,11 +182,7 @@ impl<M> AlignCopies<M> {
     /// For as long as `memory` lives, `function` returns the function at a byte of executable memory that
     /// starts at a page and holds what `write` wrote.
     pub unsafe fn new(memory: M, function: fn(&M, usize) -> Function, align: CodeAlign) -> Self {
-        AlignCopies {
-            memory,
-            function,
-            align,
-        }
+        AlignCopies { memory, function, align }
     }
 }
 
@@ -218,10 +208,7 @@ impl<M> Kernel for AlignCopies<M> {
 
     fn work(&self) -> Work {
         let rounds = AlignCopies::COUNT as u64 * AlignCopies::ROUNDS;
-        Work {
-            instructions: rounds * self.align.work().instructions,
-            ..Work::default()
-        }
+        Work { instructions: rounds * self.align.work().instructions, ..Work::default() }
     }
 
     /// Reports nothing: the code touches no data.
@@ -269,12 +256,7 @@ impl<M> Handover<M> {
         asked: fn(&M) -> &AtomicU32,
         function: fn(&M) -> Function,
     ) -> Self {
-        Handover {
-            memory,
-            asked,
-            function,
-            number: 0,
-        }
+        Handover { memory, asked, function, number: 0 }
     }
 }
 
@@ -326,12 +308,7 @@ impl<M> Patch<M> {
     /// at any time with any value, and `function` returns a function that may be called before and
     /// after each such write.
     pub unsafe fn new(memory: M, target: fn(&M) -> *mut u8, function: fn(&M) -> Function) -> Self {
-        Patch {
-            memory,
-            target,
-            function,
-            next: 0,
-        }
+        Patch { memory, target, function, next: 0 }
     }
 }
 
@@ -382,11 +359,7 @@ impl<M> Routine<M> {
     /// For as long as `memory` lives, `entry` returns the address of executable memory that
     /// holds what [`listing.write`](Listing::write) writes.
     pub unsafe fn new(memory: M, entry: fn(&M) -> Function, listing: Listing) -> Self {
-        Routine {
-            memory,
-            entry,
-            listing,
-        }
+        Routine { memory, entry, listing }
     }
 }
 
@@ -403,10 +376,7 @@ impl<M> Kernel for Routine<M> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            instructions: self.listing.instructions(),
-            ..Work::default()
-        }
+        Work { instructions: self.listing.instructions(), ..Work::default() }
     }
 
     /// Reports nothing: the code touches no data.

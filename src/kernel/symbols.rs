@@ -34,10 +34,7 @@ macro_rules! address {
 
 // Without a C compiler the kernels are assembled as part of this crate.
 #[cfg(feature = "rustc-asm")]
-core::arch::global_asm!(
-    include_str!(concat!(env!("OUT_DIR"), "/kernels.s")),
-    options(raw)
-);
+core::arch::global_asm!(include_str!(concat!(env!("OUT_DIR"), "/kernels.s")), options(raw));
 
 macro_rules! code {
     ($($name:ident)*) => {

@@ -20,14 +20,8 @@ pub struct Work {
 
 impl Work {
     /// No work.
-    pub const NONE: Work = Work {
-        loads: 0,
-        stores: 0,
-        bytes_read: 0,
-        bytes_written: 0,
-        flops: 0,
-        instructions: 0,
-    };
+    pub const NONE: Work =
+        Work { loads: 0, stores: 0, bytes_read: 0, bytes_written: 0, flops: 0, instructions: 0 };
 
     /// Adds `count` loads of `bytes` bytes. Saturates.
     #[must_use]
@@ -89,11 +83,7 @@ pub struct Access {
 
 impl Access {
     const fn new(kind: Kind, offset: usize, bytes: u32) -> Self {
-        Access {
-            offset,
-            bytes,
-            kind,
-        }
+        Access { offset, bytes, kind }
     }
 
     /// A load.

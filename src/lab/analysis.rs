@@ -173,9 +173,7 @@ impl Analysis {
 
     /// Returns the answer for the experiment with this id.
     pub fn answer(&self, id: &str) -> Option<&Answer> {
-        self.answers
-            .iter()
-            .find(|answer| answer.experiment.id == id)
+        self.answers.iter().find(|answer| answer.experiment.id == id)
     }
 
     /// Returns the predictions with their experiments.
@@ -192,13 +190,8 @@ impl Analysis {
     /// Returns the machine sheet.
     pub fn sheet(&self) -> Vec<Row> {
         let header = &self.record.header;
-        let mut rows = sheet::sheet(
-            header,
-            &self.machine,
-            &self.ladder,
-            &self.inferred,
-            self.uncertain,
-        );
+        let mut rows =
+            sheet::sheet(header, &self.machine, &self.ladder, &self.inferred, self.uncertain);
         rows.extend(sheet::isolation(header, self.quiet()));
         rows
     }
@@ -261,12 +254,7 @@ fn earlier_looks(
     let verdicts = |look: u32| {
         let lines = record.points.iter().filter(|line| line.pass < look);
         let judged = experiments_of(lines).into_iter().flat_map(|(of, points)| {
-            judge(
-                of,
-                machine,
-                uncertain,
-                &in_doubt(of, machine, doubt, &points),
-            )
+            judge(of, machine, uncertain, &in_doubt(of, machine, doubt, &points))
         });
         let verdicts = judged.map(|line| (line.id, line.verdict)).collect();
         (look, verdicts)
@@ -315,12 +303,7 @@ fn judge(
     uncertain: Option<Range>,
     points: &[Point],
 ) -> Vec<VerdictLine> {
-    let evidence = Evidence {
-        machine,
-        points,
-        unit: experiment.unit(),
-        uncertain,
-    };
+    let evidence = Evidence { machine, points, unit: experiment.unit(), uncertain };
     let whole = is_whole(experiment, machine, points);
     let decide = |claim: &Claim| {
         let judgement = match whole {
@@ -364,9 +347,7 @@ pub(crate) fn points_by_experiment(record: &Record) -> (Machine, Vec<ExperimentP
             place.unwrap_or(known.len()) + 1
         }
     };
-    order::by(&mut found, |a, b| {
-        place(a).cmp(&place(b)).then(a.id.cmp(b.id))
-    });
+    order::by(&mut found, |a, b| place(a).cmp(&place(b)).then(a.id.cmp(b.id)));
     (machine, found)
 }
 
@@ -419,14 +400,8 @@ mod tests {
         let mut record = planted(0, |_| 1.0);
         let rungs = |record: &Record, interrupted| {
             let seconds = 1.0;
-            let end = Some(EndLine {
-                seconds,
-                interrupted,
-            });
-            let record = Record {
-                end,
-                ..record.clone()
-            };
+            let end = Some(EndLine { seconds, interrupted });
+            let record = Record { end, ..record.clone() };
             Analysis::of(record).ladder.len()
         };
         assert!(rungs(&record, false) > 0);

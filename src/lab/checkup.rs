@@ -23,9 +23,7 @@ pub(crate) struct Checkup {
 impl Checkup {
     /// Returns whether a check is bad enough for the command to fail.
     pub fn fails(&self) -> bool {
-        self.checks
-            .iter()
-            .any(|check| self.outcome(check.state) == Outcome::Failed)
+        self.checks.iter().any(|check| self.outcome(check.state) == Outcome::Failed)
     }
 
     fn outcome(&self, state: State) -> Outcome {
@@ -38,10 +36,7 @@ impl Checkup {
     }
 
     fn count(&self, state: State) -> usize {
-        self.checks
-            .iter()
-            .filter(|check| check.state == state)
-            .count()
+        self.checks.iter().filter(|check| check.state == state).count()
     }
 
     fn found(&self) -> Sheet {
@@ -54,11 +49,7 @@ impl Checkup {
 
     fn advice(&self) -> Sheet {
         let mut sheet = Sheet::new("What to do", &["what", "why it matters, and how to fix it"]);
-        for check in self
-            .checks
-            .iter()
-            .filter(|check| check.state != State::Good)
-        {
+        for check in self.checks.iter().filter(|check| check.state != State::Good) {
             sheet.row([check.name, &help(check)]);
         }
         sheet

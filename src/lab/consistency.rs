@@ -61,11 +61,7 @@ impl core::fmt::Display for Disagreement {
         let values = self.values.iter();
         let values = values.map(|(of, value)| format!("{value} ({of})"));
         let values = values.collect::<Vec<_>>().join(", ");
-        write!(
-            f,
-            "{} has several values: {values}. {}",
-            self.quantity, self.cause
-        )
+        write!(f, "{} has several values: {values}. {}", self.quantity, self.cause)
     }
 }
 
@@ -162,15 +158,9 @@ pub fn last_level_latency(
 ) -> Result<Interval, Untestable> {
     let evidence = Evidence::new(machine, ladder, unit);
     let [Ok(from_memory), Ok(from_caches)] = LAPS.map(|(_, series)| evidence.series(series)) else {
-        return evidence
-            .level(LADDER, machine.ranges.llc)
-            .map(Interval::from);
+        return evidence.level(LADDER, machine.ranges.llc).map(Interval::from);
     };
-    let l2 = machine
-        .ranges
-        .capacities
-        .get(1)
-        .map_or(0.0, Capacity::whole);
+    let l2 = machine.ranges.capacities.get(1).map_or(0.0, Capacity::whole);
     let both = from_memory.into_iter().filter_map(|(x, slow)| {
         let (_, quick) = *from_caches.iter().find(|(of, _)| *of == x)?;
         Some((x, [slow, quick]))
@@ -191,11 +181,7 @@ pub fn last_level_latency(
 
 /// Returns the disagreements between the experiments of a run.
 pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Vec<Disagreement> {
-    let points = Points {
-        machine,
-        ladder,
-        experiments: of,
-    };
+    let points = Points { machine, ladder, experiments: of };
     let mut found: Vec<Disagreement> = latencies(&points);
     found.extend(last_level(&points));
     found.extend(bandwidth(&points));
@@ -208,11 +194,7 @@ pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> V
 /// than the resolution of a step. Whether a working set in this range stays in the level depends on how often
 /// its lines are accessed and on the other users of the level.
 pub fn share(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Option<Range> {
-    range(&Points {
-        machine,
-        ladder,
-        experiments: of,
-    })
+    range(&Points { machine, ladder, experiments: of })
 }
 
 fn range(points: &Points<'_>) -> Option<Range> {
@@ -266,25 +248,13 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
 
 /// Compares the latency of the last level at working sets that stay there on every walk.
 fn last_level_latencies(points: &Points<'_>) -> Option<Disagreement> {
-    let sure = Evidence {
-        uncertain: range(points),
-        ..points.evidence("D7", Unit::Nanoseconds)
-    };
+    let sure = Evidence { uncertain: range(points), ..points.evidence("D7", Unit::Nanoseconds) };
     let machine = points.machine;
     let values = [
-        (
-            "laps that agree",
-            last_level_latency(machine, points.ladder, Unit::Nanoseconds),
-        ),
-        (
-            "D7",
-            sure.level("last level", machine.ranges.llc)
-                .map(Interval::from),
-        ),
+        ("laps that agree", last_level_latency(machine, points.ladder, Unit::Nanoseconds)),
+        ("D7", sure.level("last level", machine.ranges.llc).map(Interval::from)),
     ];
-    let values = values
-        .into_iter()
-        .filter_map(|(of, value)| Some((of, value.ok()?)));
+    let values = values.into_iter().filter_map(|(of, value)| Some((of, value.ok()?)));
     let quantity = "The latency of the last level";
     apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
 }
@@ -300,9 +270,7 @@ fn bandwidth(points: &Points<'_>) -> Option<Disagreement> {
         ("D25", of_one_core("D25", "read memory")),
         ("X17", of_one_core("X17", "read, memory")),
     ];
-    let values = values
-        .into_iter()
-        .filter_map(|(of, value)| Some((of, value.ok()?.into())));
+    let values = values.into_iter().filter_map(|(of, value)| Some((of, value.ok()?.into())));
     apart(
         "The bandwidth at which one core reads memory",
         values.collect(),
@@ -315,10 +283,8 @@ fn bandwidth(points: &Points<'_>) -> Option<Disagreement> {
 /// Compares the costs of an upgrade, in locked additions.
 fn upgrades(points: &Points<'_>) -> Option<Disagreement> {
     type Cost = fn(&Evidence<'_>) -> Testable<Interval>;
-    let values: [(&str, Cost); 2] = [
-        ("D24", migration::cost_of_upgrade),
-        ("X13", states::cost_of_upgrade),
-    ];
+    let values: [(&str, Cost); 2] =
+        [("D24", migration::cost_of_upgrade), ("X13", states::cost_of_upgrade)];
     let values = values.into_iter().filter_map(|(id, cost)| {
         let evidence = points.evidence(id, find(id)?.unit());
         Some((id, cost(&evidence).ok()?))
@@ -341,10 +307,7 @@ fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
         let (_, value) = *evidence.series(series).ok()?.first()?;
         Some((name, value))
     };
-    let values = [
-        trip("the machine", MACHINE, ROUND_TRIP),
-        trip("X12", "X12", "lock cmpxchg"),
-    ];
+    let values = [trip("the machine", MACHINE, ROUND_TRIP), trip("X12", "X12", "lock cmpxchg")];
     apart(
         "The round trip of a line to the nearest core by lock cmpxchg",
         values.into_iter().flatten().collect(),
@@ -366,10 +329,7 @@ fn apart(
     let disagree = lowest > 0.0 && highest > (1.0 + ALIKE) * lowest;
     disagree.then(|| Disagreement {
         quantity,
-        values: values
-            .into_iter()
-            .map(|(of, value)| (of, format!("{value} {unit}")))
-            .collect(),
+        values: values.into_iter().map(|(of, value)| (of, format!("{value} {unit}"))).collect(),
         cause,
     })
 }
@@ -391,11 +351,7 @@ mod tests {
         assert_eq!(said(&[]), None);
         assert_eq!(said(&[(10.0, 11.0)]), None);
         assert_eq!(said(&[(10.0, 11.0), (10.5, 12.0)]), None);
-        assert_eq!(
-            said(&[(10.0, 11.0), (12.0, 13.0)]),
-            None,
-            "alike but for the loop"
-        );
+        assert_eq!(said(&[(10.0, 11.0), (12.0, 13.0)]), None, "alike but for the loop");
         assert_eq!(
             said(&[(10.0, 10.0), (10.2, 10.4), (13.0, 13.0)]).unwrap(),
             "It has several values: 10 ns (the ladder), 10.3 [10.2, 10.4] ns (D7), 13 ns (X2). Why."

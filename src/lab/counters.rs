@@ -84,10 +84,7 @@ impl Refused {
 
     /// Returns which events were refused, why, and what would help: `A, B: no PMU (...)`.
     pub fn in_words(&self) -> String {
-        let reasons = self
-            .0
-            .iter()
-            .map(|(name, refusal)| (refusal, name.as_str()));
+        let reasons = self.0.iter().map(|(name, refusal)| (refusal, name.as_str()));
         let reasons = grouped(reasons);
         let words = reasons.into_iter().map(|(refusal, names)| {
             format!("{}: {refusal} ({})", names.join(", "), refusal.mend())
@@ -125,12 +122,7 @@ pub fn count(
         if outcome.as_ref().is_ok_and(Vec::is_empty) {
             continue;
         }
-        runs.push(CaseRun {
-            experiment,
-            series: case.series,
-            x: case.x,
-            outcome,
-        });
+        runs.push(CaseRun { experiment, series: case.series, x: case.x, outcome });
     }
     progress.finish();
     runs
@@ -147,10 +139,7 @@ pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16)
     let mut text = String::new();
     for part in runs.chunk_by(|a, b| a.experiment.id == b.experiment.id) {
         let experiment = part[0].experiment;
-        text += &format!(
-            "{} {}: events per operation\n",
-            experiment.id, experiment.title
-        );
+        text += &format!("{} {}: events per operation\n", experiment.id, experiment.title);
         text += &of_experiment(axis(experiment), counted, part, width);
         text += "\n\n";
     }
@@ -260,9 +249,8 @@ fn case_json(counted: &Counted, run: &CaseRun) -> Value {
     match &run.outcome {
         Ok(each) => {
             let counts = counted.names().zip(counted.units()).zip(each);
-            value["counts"] = counts
-                .map(|((name, unit), each)| count_json(name, unit, each))
-                .collect();
+            value["counts"] =
+                counts.map(|((name, unit), each)| count_json(name, unit, each)).collect();
         }
         Err(reason) => value["untestable"] = reason.to_string().into(),
     }
@@ -301,28 +289,16 @@ mod tests {
         let Some(experiment) = find("D14") else {
             panic!("D14 is built");
         };
-        let run = |x, outcome| CaseRun {
-            experiment,
-            series: "NPAD=0".to_owned(),
-            x,
-            outcome,
-        };
+        let run = |x, outcome| CaseRun { experiment, series: "NPAD=0".to_owned(), x, outcome };
         let runs = [
             run(4096.0, Ok(vec![each(2.0, 2.0, 1.0), each(0.1, 0.3, 0.25)])),
             run(8192.0, Ok(vec![each(0.0, 0.0, 1.0), each(7e3, 7e3, 0.5)])),
             run(16384.0, Err(Untestable("no memory".into()))),
         ];
         let event = Event::software(Software::TaskClock);
-        let counted = Counted(vec![
-            ("instructions".into(), event),
-            ("r0148".into(), event),
-        ]);
+        let counted = Counted(vec![("instructions".into(), event), ("r0148".into(), event)]);
         let no_pmu = |name: &str| (name.to_owned(), Refusal::NoPmu);
-        let refused = Refused(vec![
-            no_pmu("A.B"),
-            ("C".into(), Refusal::Event),
-            no_pmu("D.E"),
-        ]);
+        let refused = Refused(vec![no_pmu("A.B"), ("C".into(), Refusal::Event), no_pmu("D.E")]);
         let text = table(&counted, &refused, &runs, 100);
         for expected in [
             "events per operation",
@@ -343,11 +319,7 @@ mod tests {
     #[test]
     fn the_clock_counts_nanoseconds_and_the_others_events() {
         let event = |software: Software| (software.name().to_owned(), Event::software(software));
-        let counted = Counted(
-            [Software::TaskClock, Software::PageFaults]
-                .map(event)
-                .into(),
-        );
+        let counted = Counted([Software::TaskClock, Software::PageFaults].map(event).into());
         let units: Vec<&str> = counted.units().collect();
         assert_eq!(units, ["ns per operation", "events per operation"]);
     }
@@ -361,19 +333,13 @@ mod tests {
 
     #[test]
     fn a_count_says_how_much_of_the_time_it_was_counted() {
-        let each = Each {
-            value: Interval::new(1.0, 2.0),
-            counted: 0.25,
-        };
+        let each = Each { value: Interval::new(1.0, 2.0), counted: 0.25 };
         let value = count_json("cycles", "events per operation", &Ok(each));
         assert_eq!(value["value"], 1.5);
         assert_eq!(value["multiplexed"], true);
         assert_eq!(value["counted"], 0.25);
         assert_eq!(value["unit"], "events per operation");
         let value = count_json("cycles", "events per operation", &Err(Refusal::Event));
-        assert_eq!(
-            value["refused"],
-            "this CPU's PMU does not count such an event"
-        );
+        assert_eq!(value["refused"], "this CPU's PMU does not count such an event");
     }
 }

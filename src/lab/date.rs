@@ -14,9 +14,7 @@ pub struct Date {
 
 /// Returns the seconds since 1970; 0 if the machine's clock is set to an earlier time.
 pub fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl Date {
@@ -40,9 +38,7 @@ impl Date {
 
     /// Formats the date as a part of a file name: `20251120-130600`.
     pub fn stamp(&self) -> String {
-        let Date {
-            year, month, day, ..
-        } = self;
+        let Date { year, month, day, .. } = self;
         let (hour, minute, second) = self.time();
         format!("{year}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
     }
@@ -60,9 +56,7 @@ impl Date {
 
 impl core::fmt::Display for Date {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Date {
-            year, month, day, ..
-        } = self;
+        let Date { year, month, day, .. } = self;
         let (hour, minute, _) = self.time();
         write!(f, "{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
     }

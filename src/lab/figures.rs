@@ -96,26 +96,11 @@ mod tests {
     #[test]
     fn the_first_of_several_numbers_is_named() {
         for (numbers, expected) in [
-            (
-                "a list of 2: 2 (claimed: 2); b: 1 (claimed: 1)",
-                Some("a list of 2"),
-            ),
-            (
-                "a list of 2 2 (claimed: 2); b 1 (claimed: 1)",
-                Some("a list of 2"),
-            ),
-            (
-                "walk 2.10 [2.00, 2.20] (claimed: 2 or more); b 3 (claimed: 2)",
-                Some("walk"),
-            ),
-            (
-                "walk: 2 to 9 (claimed: below 2); b: 3 (claimed: 2)",
-                Some("walk"),
-            ),
-            (
-                "x over y: 2; x minus y: 1 (claimed: 0); z: 1 (claimed: 0)",
-                Some("x minus y"),
-            ),
+            ("a list of 2: 2 (claimed: 2); b: 1 (claimed: 1)", Some("a list of 2")),
+            ("a list of 2 2 (claimed: 2); b 1 (claimed: 1)", Some("a list of 2")),
+            ("walk 2.10 [2.00, 2.20] (claimed: 2 or more); b 3 (claimed: 2)", Some("walk")),
+            ("walk: 2 to 9 (claimed: below 2); b: 3 (claimed: 2)", Some("walk")),
+            ("x over y: 2; x minus y: 1 (claimed: 0); z: 1 (claimed: 0)", Some("x minus y")),
             ("walk: 2 (claimed: 2); 3 passes", None),
             ("no two cores", None),
         ] {

@@ -119,11 +119,7 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Returns the outcome of a check that can only pass or fail.
     pub fn of(passed: bool) -> Self {
-        if passed {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        }
+        if passed { Outcome::Passed } else { Outcome::Failed }
     }
 }
 
@@ -191,9 +187,7 @@ fn github(output: &dyn Output) -> String {
         (of(Outcome::Skipped), "skipped"),
     ];
     let counted = words.into_iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<_> = counted
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let counted: Vec<_> = counted.map(|(count, word)| format!("{count} {word}")).collect();
     let counted = match counted.is_empty() {
         true => "nothing to check".to_owned(),
         false => counted.join(", "),
@@ -286,11 +280,7 @@ fn for_xml(text: &str) -> String {
 fn markdown(output: &dyn Output) -> String {
     let mut text = format!("# {}\n", escaped(&output.name()));
     for sheet in output.sheets() {
-        text += &format!(
-            "\n## {}\n\n{}",
-            escaped(&sheet.title),
-            markdown_table(&sheet)
-        );
+        text += &format!("\n## {}\n\n{}", escaped(&sheet.title), markdown_table(&sheet));
     }
     text
 }
@@ -391,10 +381,7 @@ mod tests {
     fn every_outcome_has_its_element_and_nothing_is_markup() {
         let text = junit(&Planted);
         assert!(text.starts_with("<?xml"), "{text}");
-        assert!(
-            text.contains("tests=\"5\" failures=\"2\" skipped=\"1\""),
-            "{text}"
-        );
+        assert!(text.contains("tests=\"5\" failures=\"2\" skipped=\"1\""), "{text}");
         for (part, times) in [
             ("<testsuite ", 1),
             ("<testcase ", 5),
@@ -412,14 +399,7 @@ mod tests {
     fn a_row_stays_one_line_of_as_many_cells() {
         let text = markdown(&Planted);
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
-        assert_eq!(
-            rows,
-            [
-                "| id | a\\|b |",
-                "| --- | --- |",
-                "| 1 | one \\| two<br>three |"
-            ]
-        );
+        assert_eq!(rows, ["| id | a\\|b |", "| --- | --- |", "| 1 | one \\| two<br>three |"]);
         assert!(text.starts_with("# linefill &lt;planted>\n"), "{text}");
     }
 }

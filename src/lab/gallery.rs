@@ -102,11 +102,7 @@ impl Gallery {
         let column = |(paper, chapter): (&str, Option<&str>)| Column {
             name: chapter.unwrap_or(paper).to_owned(),
             whole: chapter.is_none(),
-            counts: self
-                .sides
-                .iter()
-                .map(|side| counts(side, paper, chapter))
-                .collect(),
+            counts: self.sides.iter().map(|side| counts(side, paper, chapter)).collect(),
         };
         names.map(column).collect()
     }
@@ -195,10 +191,7 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
     for (index, side) in sides.iter().enumerate() {
         let file = file_of(side);
         if file == ".html" || file == "index.html" {
-            bail!(
-                "`{}` is not a valid name for a page; give another by --label",
-                side.name
-            );
+            bail!("`{}` is not a valid name for a page; give another by --label", side.name);
         }
         if let Some(other) = sides[..index].iter().find(|other| file_of(other) == file) {
             bail!(
@@ -219,11 +212,7 @@ impl Output for Gallery {
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
         for sheet in self.sheets() {
-            screen
-                .add(&sheet.title)
-                .end()
-                .add(&sheet.text(width))
-                .add("\n\n");
+            screen.add(&sheet.title).end().add(&sheet.text(width)).add("\n\n");
         }
         if let Some(out) = &self.out {
             screen.add(&format!("gallery: {out}/index.html"));
@@ -266,16 +255,11 @@ impl Output for Gallery {
         let mut holding = Sheet::new("How much still holds", &headings(&["section"]));
         for column in self.columns() {
             let cells = column.counts.iter().map(|of| of.holding("-"));
-            holding
-                .rows
-                .push([column.name.clone()].into_iter().chain(cells).collect());
+            holding.rows.push([column.name.clone()].into_iter().chain(cells).collect());
         }
         let mut changed = Sheet::new("What changed most", &headings(&["", "then"]));
         for of in self.quantities() {
-            let cells = of
-                .now
-                .iter()
-                .map(|now| now.clone().unwrap_or_else(|| "-".to_owned()));
+            let cells = of.now.iter().map(|now| now.clone().unwrap_or_else(|| "-".to_owned()));
             let first = [of.subject.to_owned(), of.then.clone()];
             changed.rows.push(first.into_iter().chain(cells).collect());
         }
@@ -314,11 +298,7 @@ fn render(gallery: &Gallery) -> String {
             }
         }
     };
-    page(
-        "linefill: machines side by side",
-        ["#holding", "Skip to the table"],
-        &body,
-    )
+    page("linefill: machines side by side", ["#holding", "Skip to the table"], &body)
 }
 
 /// Renders the list of machines, and a table of how many claims hold by section and machine.
@@ -430,23 +410,12 @@ mod tests {
                 ..VerdictLine::bare("", Verdict::Holds)
             };
             let mut view = ReportView::default();
-            view.sections.push(Section {
-                claims: vec![line],
-                ..Section::default()
-            });
-            let side = Side {
-                name: String::new(),
-                view,
-                outdated: 0,
-                cut_off: None,
-            };
+            view.sections.push(Section { claims: vec![line], ..Section::default() });
+            let side = Side { name: String::new(), view, outdated: 0, cut_off: None };
             now(&side, id)
         };
         assert_eq!(text("D19.1", [3.5, 3.7]).as_deref(), Some("3.6x"));
-        assert_eq!(
-            text("D19.1", [1.56, 8.19]).as_deref(),
-            Some("1.56x to 8.2x")
-        );
+        assert_eq!(text("D19.1", [1.56, 8.19]).as_deref(), Some("1.56x to 8.2x"));
         assert_eq!(text("E7.1", [0.75, 1.29]).as_deref(), Some("at most 25 %"));
     }
 }

@@ -25,11 +25,7 @@ enum Test {
     /// Fails for a value beyond a limit, in the unit of the plot.
     Value(Box<compare::Gate>),
     /// Fails for a claim with this verdict, or, if `other`, with any other verdict.
-    Verdict {
-        claims: Pattern,
-        verdict: Verdict,
-        other: bool,
-    },
+    Verdict { claims: Pattern, verdict: Verdict, other: bool },
 }
 
 /// Why a text is not a valid gate on a run.
@@ -85,10 +81,7 @@ impl FromStr for RunGate {
                 GateError::NoRatio(value) => RunGateError::NoValue(value),
                 error => RunGateError::Series(error),
             })?;
-            return Ok(RunGate {
-                text: gate.text.clone(),
-                test: Test::Value(Box::new(gate)),
-            });
+            return Ok(RunGate { text: gate.text.clone(), test: Test::Value(Box::new(gate)) });
         }
         let no_operator = || RunGateError::NoOperator(text.trim().to_owned());
         let (claims, name) = text.rsplit_once('=').ok_or_else(no_operator)?;
@@ -106,11 +99,7 @@ impl FromStr for RunGate {
         })?;
         Ok(RunGate {
             text: format!("{claims} {} {name}", if other { "!=" } else { "=" }),
-            test: Test::Verdict {
-                claims: pattern,
-                verdict,
-                other,
-            },
+            test: Test::Verdict { claims: pattern, verdict, other },
         })
     }
 }
@@ -155,18 +144,11 @@ impl RunGate {
         verdicts: &[VerdictLine],
         sections: &[Section],
     ) -> Result<RunOutcome, RunGateError> {
-        let mut outcome = RunOutcome {
-            gate: self.text.clone(),
-            looked_at: 0,
-            failures: Vec::new(),
-        };
+        let mut outcome =
+            RunOutcome { gate: self.text.clone(), looked_at: 0, failures: Vec::new() };
         match &self.test {
             Test::Value(gate) => values(gate, sections, &mut outcome),
-            Test::Verdict {
-                claims,
-                verdict,
-                other,
-            } => {
+            Test::Verdict { claims, verdict, other } => {
                 let named = |line: &&VerdictLine| {
                     names(claims, line.name(), &line.experiment, &line.origin)
                 };
@@ -174,9 +156,7 @@ impl RunGate {
                     outcome.looked_at += 1;
                     if (line.verdict == *verdict) != *other {
                         let (name, verdict) = (line.name(), line.verdict.name());
-                        outcome
-                            .failures
-                            .push(format!("{name} {verdict}: {}", line.numbers));
+                        outcome.failures.push(format!("{name} {verdict}: {}", line.numbers));
                     }
                 }
             }
@@ -190,9 +170,7 @@ impl RunGate {
 
 /// Checks every point of the series that a gate names.
 fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) {
-    let figures = sections
-        .iter()
-        .filter_map(|of| Some((of, of.figure.as_ref()?)));
+    let figures = sections.iter().filter_map(|of| Some((of, of.figure.as_ref()?)));
     for (of, figure) in figures {
         let curves = figure.curves.iter();
         for curve in curves.filter(|curve| gate.matches(&of.id, &of.name, &curve.label)) {
@@ -216,10 +194,7 @@ fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) 
 
 /// Returns whether a pattern matches a claim by its id, its experiment or its document.
 fn names(pattern: &Pattern, claim: &str, id: &str, origin: &str) -> bool {
-    let options = MatchOptions {
-        case_sensitive: false,
-        ..MatchOptions::new()
-    };
+    let options = MatchOptions { case_sensitive: false, ..MatchOptions::new() };
     let row = crate::experiment::find(id);
     let names = [
         Some(claim),

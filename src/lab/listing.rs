@@ -42,12 +42,8 @@ impl Listing {
         };
         let mut sheet = Sheet::new("Experiments", headings);
         for row in &self.rows {
-            let mut cells = vec![
-                row.id.to_owned(),
-                family(row).to_owned(),
-                section(row),
-                self.time(row),
-            ];
+            let mut cells =
+                vec![row.id.to_owned(), family(row).to_owned(), section(row), self.time(row)];
             cells.extend(names.then(|| row.name.to_owned()));
             cells.push(what(row));
             sheet.rows.push(cells);
@@ -213,22 +209,16 @@ impl Durations {
         match self {
             Durations::Recorded(record, overhead) => {
                 let lines = record.points.iter();
-                let mut own = lines
-                    .filter(|line| line.experiment == experiment.id)
-                    .peekable();
+                let mut own = lines.filter(|line| line.experiment == experiment.id).peekable();
                 own.peek()?;
                 Some(overhead * sampled(own) / record.header.tick_hz)
             }
             Durations::Estimated(_) if !experiment.is_of_this_machine() => Some(0.0),
             Durations::Estimated(machine) => {
                 let cases = (experiment.cases)(machine);
-                let setups: HashSet<String> = cases
-                    .iter()
-                    .map(|case| format!("{:?}", case.setup))
-                    .collect();
-                let Effort {
-                    sampling, passes, ..
-                } = Effort::QUICK;
+                let setups: HashSet<String> =
+                    cases.iter().map(|case| format!("{:?}", case.setup)).collect();
+                let Effort { sampling, passes, .. } = Effort::QUICK;
                 Some(OVERHEAD * sampling * f64::from(passes) * setups.len() as f64)
             }
         }
@@ -284,12 +274,7 @@ mod tests {
     fn a_point_of_another_experiment_takes_no_time_again() {
         let planted = include_bytes!("../../tests/fixtures/record/planted.jsonl");
         let mut record = parse(planted).unwrap().record;
-        let sample = Sample {
-            short: 10,
-            long: 20,
-            yardstick: 5,
-            disturbed: false,
-        };
+        let sample = Sample { short: 10, long: 20, yardstick: 5, disturbed: false };
         for line in &mut record.points {
             if let Some(measured) = line.point.measured_mut() {
                 measured.samples.push(sample);

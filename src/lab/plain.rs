@@ -37,9 +37,7 @@ pub fn word(text: &str) -> Cow<'_, str> {
 
 /// Returns a text of several lines with every control character but newlines and tabs spelled out.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    spelled(text, |letter| {
-        obeyed(letter) && !matches!(letter, '\n' | '\t')
-    })
+    spelled(text, |letter| obeyed(letter) && !matches!(letter, '\n' | '\t'))
 }
 
 fn spelled(text: &str, is: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -64,20 +62,14 @@ mod tests {
     fn what_a_terminal_obeys_is_spelled_out() {
         assert_eq!(word("\x1b]0;title\x07"), "\\u{1b}]0;title\\u{7}");
         assert_eq!(word("\u{9b}2J\x7f"), "\\u{9b}2J\\u{7f}");
-        assert_eq!(
-            word("a\u{202e}b\u{2066}c\u{200f}"),
-            "a\\u{202e}b\\u{2066}c\\u{200f}"
-        );
+        assert_eq!(word("a\u{202e}b\u{2066}c\u{200f}"), "a\\u{202e}b\\u{2066}c\\u{200f}");
         assert_eq!(word("one\ntwo\r\t"), "one\\ntwo\\r\\t");
         assert_eq!(lines("one\n\ttwo\r\n"), "one\n\ttwo\\r\n");
     }
 
     #[test]
     fn a_shell_takes_any_text_as_one_word() {
-        assert_eq!(
-            for_shell("linefill-out/record.jsonl"),
-            "linefill-out/record.jsonl"
-        );
+        assert_eq!(for_shell("linefill-out/record.jsonl"), "linefill-out/record.jsonl");
         assert_eq!(for_shell("my run.jsonl"), "'my run.jsonl'");
         assert_eq!(for_shell("it's; $HOME"), "'it'\\''s; $HOME'");
         assert_eq!(for_shell(""), "''");
@@ -85,11 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_plain_stays_where_it_is() {
-        for text in [
-            "",
-            "Zen 4 \u{b5}s, \u{2264} 5 %, \u{2591}\u{2588}",
-            "\u{5d0}\u{5d1}",
-        ] {
+        for text in ["", "Zen 4 \u{b5}s, \u{2264} 5 %, \u{2591}\u{2588}", "\u{5d0}\u{5d1}"] {
             assert!(matches!(word(text), Cow::Borrowed(same) if same == text));
         }
     }

@@ -65,11 +65,7 @@ impl Progress {
 
     /// Starts an experiment.
     pub fn begin(&mut self, title: String) {
-        self.part = Some(Part {
-            title,
-            began: Instant::now(),
-            points: 0,
-        });
+        self.part = Some(Part { title, began: Instant::now(), points: 0 });
     }
 
     /// Sets the case that is measured next.
@@ -150,9 +146,7 @@ impl Progress {
         let remaining = self.points.saturating_sub(self.done);
         let seconds = self.began.elapsed().as_secs_f64() / self.measured as f64;
         // Rounded to whole seconds: a fraction would change at every redraw.
-        Some(Duration::from_secs(
-            (seconds * remaining as f64).ceil() as u64
-        ))
+        Some(Duration::from_secs((seconds * remaining as f64).ceil() as u64))
     }
 }
 

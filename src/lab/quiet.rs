@@ -49,10 +49,7 @@ impl fmt::Display for Quiet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [interrupts, samples, disturbed] =
             [self.interrupts, self.samples, self.disturbed].map(grouped);
-        write!(
-            f,
-            "{interrupts} interrupts in {samples} samples, {disturbed} samples disturbed"
-        )
+        write!(f, "{interrupts} interrupts in {samples} samples, {disturbed} samples disturbed")
     }
 }
 
@@ -76,10 +73,7 @@ impl Disturbed {
             disturbed += samples.iter().filter(|sample| sample.disturbed).count() as u64;
         }
         let percent = (100 * disturbed).checked_div(all)?;
-        Some(Disturbed {
-            percent,
-            samples: all,
-        })
+        Some(Disturbed { percent, samples: all })
     }
 }
 
@@ -101,11 +95,7 @@ mod tests {
 
     #[test]
     fn the_proof_groups_its_digits() {
-        let quiet = Quiet {
-            samples: 312_000,
-            interrupts: 0,
-            disturbed: 3,
-        };
+        let quiet = Quiet { samples: 312_000, interrupts: 0, disturbed: 3 };
         let text = "0 interrupts in 312,000 samples, 3 samples disturbed";
         assert_eq!(quiet.to_string(), text);
     }
@@ -136,10 +126,7 @@ mod tests {
             });
             serde_json::from_value::<PointLine>(line).unwrap()
         };
-        let of_another = PointLine {
-            same_as: Some("X1".to_owned()),
-            ..line(100)
-        };
+        let of_another = PointLine { same_as: Some("X1".to_owned()), ..line(100) };
         let disturbed = Disturbed::of(&[line(40), line(0), of_another]).unwrap();
         let text = "20 % of 200 samples were disturbed by another task or a hyper-thread";
         assert_eq!(disturbed.to_string(), text);

@@ -90,11 +90,7 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
 /// If the file cannot be read, is larger than 512 MiB, is empty or has another format, or if a line other
 /// than the last is not a valid line of a record. The error names the wrong field.
 pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
-    let fail = |line, problem: String| ReadError {
-        path: path.to_owned(),
-        line,
-        problem,
-    };
+    let fail = |line, problem: String| ReadError { path: path.to_owned(), line, problem };
     let bytes = File::open(path).and_then(limited);
     let bytes = bytes.map_err(|error| fail(None, error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
@@ -187,10 +183,7 @@ pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
     for (index, &(number, text)) in others.iter().enumerate() {
         match checked.line(text) {
             Ok(Line::Header(_)) => {
-                return refused(
-                    number,
-                    "a second header: two records in one file".to_owned(),
-                );
+                return refused(number, "a second header: two records in one file".to_owned());
             }
             Ok(line) => record.push(line),
             Err(_) if index + 1 == others.len() && !whole => cut_off = Some(number),
@@ -217,10 +210,9 @@ fn check_format(text: &[u8]) -> Result<(), String> {
             )),
             None => Err("a header without its format".into()),
         },
-        Ok(Kind { kind, .. }) => Err(format!(
-            "a record starts with a header, not a {}",
-            plain::word(&kind)
-        )),
+        Ok(Kind { kind, .. }) => {
+            Err(format!("a record starts with a header, not a {}", plain::word(&kind)))
+        }
         Err(_) => Err("not a record of linefill: its first line is not a header".into()),
     }
 }

@@ -117,12 +117,7 @@ impl VerdictLine {
             return self.clone();
         }
         let now = decided.now.filter(|_| decided.verdict == self.verdict);
-        VerdictLine {
-            verdict: self.verdict,
-            numbers: self.numbers.clone(),
-            now,
-            ..decided
-        }
+        VerdictLine { verdict: self.verdict, numbers: self.numbers.clone(), now, ..decided }
     }
 
     /// Returns the claim's id, or its experiment's id if the record has none.
@@ -174,12 +169,8 @@ fn write_verdict<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::O
 
 fn read_verdict<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Verdict, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let unknown = || {
-        format!(
-            "`{name}`: {} is accepted",
-            Verdict::ALL.map(Verdict::name).join(", ")
-        )
-    };
+    let unknown =
+        || format!("`{name}`: {} is accepted", Verdict::ALL.map(Verdict::name).join(", "));
     Verdict::named(&name).ok_or_else(|| serde::de::Error::custom(unknown()))
 }
 
@@ -201,13 +192,7 @@ pub struct Record {
 impl Record {
     /// Creates a record that has only a header.
     pub fn new(header: Header) -> Self {
-        Record {
-            header,
-            points: Vec::new(),
-            rounds: Vec::new(),
-            verdicts: Vec::new(),
-            end: None,
-        }
+        Record { header, points: Vec::new(), rounds: Vec::new(), verdicts: Vec::new(), end: None }
     }
 
     /// Adds a line. A header replaces the present one.

@@ -106,10 +106,8 @@ impl File {
 
     /// Returns the heading, and the rows, which all have as many cells as the heading.
     fn rows(&self) -> Result<(Vec<String>, Vec<Vec<String>>), ReferenceError> {
-        let unreadable = |why: String| ReferenceError::Unreadable {
-            file: self.name.to_owned(),
-            why,
-        };
+        let unreadable =
+            |why: String| ReferenceError::Unreadable { file: self.name.to_owned(), why };
         let mut header: Option<Vec<String>> = None;
         let mut rows = Vec::new();
         for (at, line) in self.text.lines().enumerate() {
@@ -133,14 +131,11 @@ impl File {
     }
 
     fn column(&self, header: &[String], column: &str) -> Result<usize, ReferenceError> {
-        header
-            .iter()
-            .position(|name| name == column)
-            .ok_or_else(|| ReferenceError::NoColumn {
-                file: self.name.to_owned(),
-                column: column.to_owned(),
-                has: header.to_vec(),
-            })
+        header.iter().position(|name| name == column).ok_or_else(|| ReferenceError::NoColumn {
+            file: self.name.to_owned(),
+            column: column.to_owned(),
+            has: header.to_vec(),
+        })
     }
 
     fn number(&self, column: &str, cell: &str) -> Result<f64, ReferenceError> {
@@ -204,10 +199,7 @@ mod tests {
 
     #[test]
     fn a_cell_in_quotes_holds_commas_and_quotes() {
-        assert_eq!(
-            cells("1,,\"a, \"\"b\"\"\",").unwrap(),
-            ["1", "", "a, \"b\"", ""]
-        );
+        assert_eq!(cells("1,,\"a, \"\"b\"\"\",").unwrap(), ["1", "", "a, \"b\"", ""]);
         assert_eq!(cells("1,\"a"), None);
     }
 
@@ -257,19 +249,13 @@ mod tests {
         );
         let figure = file("drepper-fig-6.7.csv").unwrap();
         assert_eq!(
-            figure
-                .curve("working_set_bytes", "Two")
-                .unwrap_err()
-                .to_string(),
+            figure.curve("working_set_bytes", "Two").unwrap_err().to_string(),
             "reference/drepper-fig-6.7.csv has no column `Two`, only `log2_working_set`, \
              `working_set_bytes`, `One Thread`, `With Prefetch`"
         );
         let table = file("drepper-table-6.1.csv").unwrap();
         assert_eq!(
-            table
-                .curve("store_kind", "inner_loop_row_s")
-                .unwrap_err()
-                .to_string(),
+            table.curve("store_kind", "inner_loop_row_s").unwrap_err().to_string(),
             "reference/drepper-table-6.1.csv, column `store_kind`: `Normal` is not a number"
         );
     }

@@ -29,10 +29,7 @@ pub fn select(patterns: &[String]) -> Result<Vec<&'static Experiment>> {
 }
 
 fn matches(pattern: &Pattern, row: &Experiment) -> bool {
-    let options = MatchOptions {
-        case_sensitive: false,
-        ..MatchOptions::new()
-    };
+    let options = MatchOptions { case_sensitive: false, ..MatchOptions::new() };
     let named = |name: &str| name.eq_ignore_ascii_case(pattern.as_str());
     pattern.matches_with(row.id, options)
         || pattern.matches_with(row.name, options)
@@ -107,10 +104,7 @@ mod tests {
     fn a_topic_selects_all_of_its_families() {
         let stores = topics::TOPICS.iter().find(|topic| topic.name == "stores");
         let families = stores.unwrap().families;
-        let count = families
-            .iter()
-            .map(|family| family.experiments.len())
-            .sum::<usize>();
+        let count = families.iter().map(|family| family.experiments.len()).sum::<usize>();
         assert_eq!(ids(&["stores"]).len(), count);
         assert!(families.len() > 1 && ids(&["stores"]).contains(&"E4"));
         assert!(error(&["coherense"]).contains("did you mean the topic `coherence`?"));

@@ -89,10 +89,7 @@ mod tests {
     #[test]
     fn sizes_are_shown_in_their_unit() {
         let sizes = [64.0, 4096.0, 49152.0, 5793.0, 1310720.0, 3.5 * 1073741824.0];
-        assert_eq!(
-            sizes.map(show),
-            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1.25 MiB", "3.5 GiB"]
-        );
+        assert_eq!(sizes.map(show), ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1.25 MiB", "3.5 GiB"]);
     }
 
     #[test]

@@ -93,12 +93,8 @@ fn disagreement(analysis: &Analysis, width: usize) -> Option<String> {
 
 /// Formats the program, the machine, and the duration of the run.
 fn head(ending: &Ending, answer: &Summary, width: usize) -> Screen {
-    let version = concat!(
-        "linefill ",
-        env!("CARGO_PKG_VERSION_MAJOR"),
-        ".",
-        env!("CARGO_PKG_VERSION_MINOR")
-    );
+    let version =
+        concat!("linefill ", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
     let end = ending.analysis.record.end.as_ref();
     let time = end.map_or_else(
         || "stopped early".to_owned(),
@@ -127,10 +123,7 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
     // The columns that the numbers leave free.
     let size = (width - if narrow { 29 } else { 47 }).min(24);
     let unit = if width < 80 { "GB/s" } else { "GB/s, 1 core" };
-    let mut head = format!(
-        "{indent}{:<10} {:>size$} {:>16}",
-        "level", "size", "random step"
-    );
+    let mut head = format!("{indent}{:<10} {:>size$} {:>16}", "level", "size", "random step");
     if !narrow {
         head += &format!(" {:>5} {:>5} {unit}", "read", "write");
     }
@@ -154,12 +147,7 @@ fn ladder(ladder: &Ladder, width: usize) -> Screen {
         });
     }
     if let Some(Ok(latency)) = &ladder.other_core {
-        let row = format!(
-            "{indent}{:<10} {:>size$}{}",
-            "other core",
-            "",
-            step(Some(latency))
-        );
+        let row = format!("{indent}{:<10} {:>size$}{}", "other core", "", step(Some(latency)));
         screen.add(&row).add(if narrow { "\n   " } else { "" });
         screen.paint(FAINT, " there and back\n");
     }
@@ -183,21 +171,14 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
     if papers.is_empty() {
         return screen;
     }
-    let bar = if width < WIDE {
-        0
-    } else {
-        (width - 62).min(30)
-    };
+    let bar = if width < WIDE { 0 } else { (width - 62).min(30) };
     let columns = format!("{:>12} {:>10} {:>11}", "holds", "undecided", "untestable");
     let (name, rest) = match width < ONE_LINE {
         true => (0, "\n  "),
         false => (20, ""),
     };
     let gap = if bar > 0 { bar + 2 } else { 0 };
-    screen.paint(
-        STRONG,
-        &format!("  {:<name$}{:gap$}{rest}{columns}\n", "Still true here", ""),
-    );
+    screen.paint(STRONG, &format!("  {:<name$}{:gap$}{rest}{columns}\n", "Still true here", ""));
     for paper in papers {
         let counts = paper.counts();
         let (holds, decided) = (counts.holds(), counts.decided());
@@ -214,10 +195,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
         }
         let [open, untestable] =
             [Verdict::Inconclusive, Verdict::Untestable].map(|v| counts.here(v));
-        screen.add(&format!(
-            "{rest}{:>12} {open:>10} {untestable:>11}\n",
-            counts.holding("-")
-        ));
+        screen.add(&format!("{rest}{:>12} {open:>10} {untestable:>11}\n", counts.holding("-")));
     }
     screen.end();
     screen
@@ -250,10 +228,7 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
         STRONG,
         &match narrow {
             true => format!("  {heading}\n"),
-            false => format!(
-                "  {heading:<subject$}  {:>then$}  {:>now$}\n",
-                "then", "now"
-            ),
+            false => format!("  {heading:<subject$}  {:>then$}  {:>now$}\n", "then", "now"),
         },
     );
     for finding in findings {
@@ -296,10 +271,7 @@ fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
         false => free.saturating_sub(1),
     };
     for line in &claims[..shown] {
-        screen.add("  ").paint(
-            colour(line.verdict),
-            &format!("{:<13}", line.verdict.name()),
-        );
+        screen.add("  ").paint(colour(line.verdict), &format!("{:<13}", line.verdict.name()));
         screen.add(&format!(" {:<6} ", line.name()));
         let room = width - if width < ONE_LINE { 27 } else { 24 };
         let lines = textwrap::wrap(&line.claim, room);
@@ -324,30 +296,17 @@ fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
         _ => ending.record.display().to_string(),
     };
     let record = for_shell(&record);
-    let found = answer
-        .findings
-        .first()
-        .map(|finding| finding.experiment.as_str());
-    let first = ending
-        .analysis
-        .verdicts
-        .first()
-        .map(|line| line.experiment.as_str());
+    let found = answer.findings.first().map(|finding| finding.experiment.as_str());
+    let first = ending.analysis.verdicts.first().map(|line| line.experiment.as_str());
     let id = found.or(first).unwrap_or("D14");
     let commands = match usual {
-        true => [
-            format!("linefill show {id}"),
-            "linefill report --all".to_owned(),
-        ],
+        true => [format!("linefill show {id}"), "linefill report --all".to_owned()],
         false => [
             format!("linefill show {id} --record {record}"),
             format!("linefill report {record} --all"),
         ],
     };
-    let report = ending
-        .report
-        .as_ref()
-        .map(|report| report.display().to_string());
+    let report = ending.report.as_ref().map(|report| report.display().to_string());
     let parts: Vec<String> = report.into_iter().chain(commands).collect();
     let mut screen = Screen::default();
     let mut line = String::new();
@@ -453,11 +412,7 @@ impl Output for Ending {
     }
 
     fn checks(&self) -> Vec<Check> {
-        let claims = self
-            .analysis
-            .verdicts
-            .iter()
-            .map(|line: &VerdictLine| check(line));
+        let claims = self.analysis.verdicts.iter().map(|line: &VerdictLine| check(line));
         let gates = self.gates.iter().map(RunOutcome::check);
         claims.chain(gates).collect()
     }

@@ -20,9 +20,8 @@ use crate::experiment::{Experiment, Machine, find};
 use crate::recorded::machine_of;
 
 /// The experiments of the tour, in order: effects that most programs meet.
-pub(crate) const STOPS: [&str; 10] = [
-    "D14", "D19", "D8", "E37", "D36", "E4", "E7", "E17", "A2", "B8",
-];
+pub(crate) const STOPS: [&str; 10] =
+    ["D14", "D19", "D8", "E37", "D36", "E4", "E7", "E17", "A2", "B8"];
 
 /// Passes over each experiment.
 const PASSES: u32 = 2;
@@ -41,21 +40,14 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     let width = aloud.unwrap_or_default();
     let header = &session.header;
     let mut opening = Screen::default();
-    opening
-        .paint(STRONG, &named(header, header.core_per_tick).to_string())
-        .end();
+    opening.paint(STRONG, &named(header, header.core_per_tick).to_string()).end();
     let text = "First, a random walk through lists of growing size finds the caches.";
     paragraph(&mut opening, None, text, width);
     say(&opening)?;
     let ladder = ladder_once(session, stop);
     let machine = machine_of(header, &ladder);
-    let lines = ladder
-        .into_iter()
-        .map(|point| PointLine::new(MACHINE, 0, point));
-    let known = Record {
-        points: lines.collect(),
-        ..Record::new(header.clone())
-    };
+    let lines = ladder.into_iter().map(|point| PointLine::new(MACHINE, 0, point));
+    let known = Record { points: lines.collect(), ..Record::new(header.clone()) };
     let mut tour = Tour::default();
     for (number, id) in STOPS.into_iter().enumerate() {
         let Some(experiment) = find(id).filter(|_| !stop.load(Ordering::Relaxed)) else {
@@ -117,41 +109,19 @@ fn seen(answer: &Answer, width: u16) -> Screen {
 }
 
 fn found(screen: &mut Screen, finding: &Finding, width: u16) {
-    paragraph(
-        screen,
-        Some(STRONG),
-        &format!("  {}.", finding.headline()),
-        width,
-    );
+    paragraph(screen, Some(STRONG), &format!("  {}.", finding.headline()), width);
     let (then, now) = (finding.then_text(), finding.interval_text());
-    let text = format!(
-        "  Then {then} ({}), now {now}. {}",
-        finding.source(),
-        finding.why
-    );
+    let text = format!("  Then {then} ({}), now {now}. {}", finding.source(), finding.why);
     paragraph(screen, None, text.trim_end(), width);
     if !finding.advice().is_empty() {
-        paragraph(
-            screen,
-            None,
-            &format!("  What to do: {}", finding.advice()),
-            width,
-        );
+        paragraph(screen, None, &format!("  What to do: {}", finding.advice()), width);
     }
 }
 
 fn verdict(screen: &mut Screen, line: &VerdictLine, width: u16) {
-    screen
-        .add("  ")
-        .paint(colour(line.verdict), line.verdict.name())
-        .end();
+    screen.add("  ").paint(colour(line.verdict), line.verdict.name()).end();
     paragraph(screen, None, &format!("  {}", line.claim), width);
-    paragraph(
-        screen,
-        Some(FAINT),
-        &format!("  {}", beside_claim(line)),
-        width,
-    );
+    paragraph(screen, Some(FAINT), &format!("  {}", beside_claim(line)), width);
 }
 
 impl Output for Tour {
@@ -183,10 +153,8 @@ impl Output for Tour {
     }
 
     fn sheets(&self) -> Vec<Sheet> {
-        let mut sheet = Sheet::new(
-            "Ten experiments",
-            &["id", "question", "finding", "then", "now"],
-        );
+        let mut sheet =
+            Sheet::new("Ten experiments", &["id", "question", "finding", "then", "now"]);
         for answer in &self.answers {
             let of = answer.experiment;
             let found = findings(&answer.claims, 1);

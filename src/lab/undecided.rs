@@ -23,8 +23,7 @@ pub(super) fn points_by_id<'l>(
     }
     mark_remote(points.values_mut().flatten().map(|(_, point)| point));
     let each = points.into_iter();
-    each.map(|(id, points)| (id, merged_by_number(points)))
-        .collect()
+    each.map(|(id, points)| (id, merged_by_number(points))).collect()
 }
 
 /// Returns the experiments that have points in `lines`, with these points.
@@ -123,12 +122,7 @@ pub fn in_doubt(
     let cases = (experiment.cases)(machine);
     let in_doubt = |point: &Point| {
         let case = cases.iter().find(|case| case.is_at(point));
-        doubt.apply(
-            experiment,
-            machine,
-            point,
-            case.map_or(0, |case| case.setup.bytes()),
-        )
+        doubt.apply(experiment, machine, point, case.map_or(0, |case| case.setup.bytes()))
     };
     points.iter().map(in_doubt).collect()
 }
@@ -201,12 +195,7 @@ fn decide(
     points: &[Point],
     claim: &Claim,
 ) -> (Verdict, String) {
-    let judgement = claim.decide(&Evidence {
-        machine,
-        points,
-        unit: experiment.unit(),
-        uncertain,
-    });
+    let judgement = claim.decide(&Evidence { machine, points, unit: experiment.unit(), uncertain });
     (judgement.verdict, judgement.numbers)
 }
 
@@ -288,16 +277,11 @@ mod tests {
                 cost: 0.0,
             };
             let cases = claim.cases(&cases).into_iter();
-            cases
-                .map(|case| (case.series.clone(), case.x))
-                .collect::<Vec<_>>()
+            cases.map(|case| (case.series.clone(), case.x)).collect::<Vec<_>>()
         };
         let place = |series: &str, x| (series.to_owned(), x);
         assert_eq!(again("one", 1.0), [place("one", 1.0)]);
-        assert_eq!(
-            again("other", 2.0),
-            [place("one", 2.0), place("other", 2.0)]
-        );
+        assert_eq!(again("other", 2.0), [place("one", 2.0), place("other", 2.0)]);
         assert!(again("one", 4.0).is_empty());
     }
 }

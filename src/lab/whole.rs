@@ -30,10 +30,7 @@ pub(crate) fn is_no_input<'p>(
     };
     for input in inputs {
         if file(input) == Some(out_file) {
-            bail!(
-                "{option} {}: this is an input file; give another name",
-                out.display()
-            );
+            bail!("{option} {}: this is an input file; give another name", out.display());
         }
     }
     Ok(())
@@ -41,13 +38,7 @@ pub(crate) fn is_no_input<'p>(
 
 /// Returns the mark of a page of the record with this header. It stays the same when the run is resumed.
 pub(crate) fn mark(header: &Header) -> String {
-    let Header {
-        started,
-        seed,
-        tick_hz,
-        cpu,
-        ..
-    } = header;
+    let Header { started, seed, tick_hz, cpu, .. } = header;
     // The rate distinguishes runs on a machine without a date. A fraction may change when it is read again.
     let text = format!("{started} {seed} {tick_hz:.0} {}", cpu.brand);
     let hash = Hash::hash(text.as_bytes());
@@ -182,10 +173,7 @@ pub(crate) fn settle(file: &File) -> io::Result<()> {
 
 /// Returns whether the error means that the file system or a sandbox has no `fsync`.
 fn refused(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::PermissionDenied
-    )
+    matches!(kind, ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::PermissionDenied)
 }
 
 #[cfg(test)]
@@ -203,9 +191,7 @@ mod tests {
     fn names(folder: &Planted) -> Vec<String> {
         let entries = fs::read_dir(folder.path()).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-        let mut names: Vec<_> = entries
-            .map(|entry| name(entry).into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
         names.sort();
         names
     }

@@ -97,11 +97,7 @@ mod tests {
 
     #[test]
     fn long_samples_get_twice_the_time() {
-        let plan = Plan {
-            least: 10,
-            budget_ticks: 100,
-            ..Plan::of_seconds(1.0, 1.0)
-        };
+        let plan = Plan { least: 10, budget_ticks: 100, ..Plan::of_seconds(1.0, 1.0) };
         assert!(!spent(100, 10, &plan));
         assert!(spent(101, 10, &plan));
         assert!(!spent(101, 9, &plan));

@@ -72,11 +72,7 @@ pub fn one_shot(
     let shots = shots_a_sample(shot, plan);
     let operations = shots * shot.operations().max(1);
     let sample = |shot: &mut dyn Shot, time: &mut dyn FnMut(&mut dyn Shot) -> (u64, u64)| {
-        let mut sum = Stretches {
-            short: 0,
-            long: 0,
-            checksum: 0,
-        };
+        let mut sum = Stretches { short: 0, long: 0, checksum: 0 };
         for _ in 0..shots {
             shot.prepare();
             let (ticks, checksum) = time(shot);
@@ -219,16 +215,9 @@ mod tests {
     fn a_shot_that_moves_the_thread_is_watched_while_it_is_timed() {
         let disturbed = |by_preparing, moves| {
             let state = Cell::new(0);
-            let mut shot = Seen {
-                state: &state,
-                by_preparing,
-                moves,
-            };
+            let mut shot = Seen { state: &state, by_preparing, moves };
             let (mut samples, mut scratch) = ([Sample::default(); 8], [0.0; 8]);
-            let buffers = Buffers {
-                samples: &mut samples,
-                scratch: &mut scratch,
-            };
+            let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
             let plan = Plan::of_seconds(1.0, 1e-3);
             let outcome = one_shot(&mut shot, &plan, &mut Counted(&state), buffers).unwrap();
             (outcome.disturbed.unwrap(), outcome.taken)

@@ -30,9 +30,7 @@ pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
 #[cfg(hosted)]
 pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
     let median_of = |disturbed: bool| {
-        let of = samples
-            .iter()
-            .filter(|sample| sample.disturbed == disturbed);
+        let of = samples.iter().filter(|sample| sample.disturbed == disturbed);
         let mut values: alloc::vec::Vec<f64> = of.map(|sample| sample.value(1)).collect();
         values.sort_by(f64::total_cmp);
         let enough = !hardly_any(values.len(), samples.len());
@@ -210,9 +208,7 @@ impl Buffers<'_> {
             .filter(|sample| sample.yardstick > 0)
             .map(|sample| crate::time::yardstick::CYCLES as f64 / sample.yardstick as f64);
         let ratio = summary_of(ratios, self.scratch)?.median;
-        crate::time::yardstick::RATIOS
-            .contains(&ratio)
-            .then_some(ratio)
+        crate::time::yardstick::RATIOS.contains(&ratio).then_some(ratio)
     }
 }
 
@@ -293,16 +289,12 @@ impl Plan<'_> {
 
     /// Sets the number of operations before the first sample: usually one lap of the working set.
     pub fn warm_up(self, operations: u64) -> Self {
-        Plan {
-            warm_up: operations,
-            ..self
-        }
+        Plan { warm_up: operations, ..self }
     }
 
     /// Whether the stop flag is set.
     pub(super) fn stopped(&self) -> bool {
-        self.stop
-            .is_some_and(|stop| stop.load(core::sync::atomic::Ordering::Relaxed))
+        self.stop.is_some_and(|stop| stop.load(core::sync::atomic::Ordering::Relaxed))
     }
 }
 
@@ -378,26 +370,14 @@ mod tests {
         let few = [(0, 0), (5, 5), (5, 20), (16, 100)];
         assert!(few.iter().all(|&(quiet, taken)| hardly_any(quiet, taken)));
         let enough = [(6, 6), (6, 36), (17, 100), (400, 400)];
-        assert!(
-            !enough
-                .iter()
-                .any(|&(quiet, taken)| hardly_any(quiet, taken))
-        );
+        assert!(!enough.iter().any(|&(quiet, taken)| hardly_any(quiet, taken)));
     }
 
     #[test]
     fn a_ratio_that_no_clock_has_is_none() {
         let ratio = |yardstick| {
-            let mut samples = [Sample {
-                short: 1,
-                long: 2,
-                yardstick,
-                disturbed: false,
-            }];
-            let mut buffers = Buffers {
-                samples: &mut samples,
-                scratch: &mut [0.0],
-            };
+            let mut samples = [Sample { short: 1, long: 2, yardstick, disturbed: false }];
+            let mut buffers = Buffers { samples: &mut samples, scratch: &mut [0.0] };
             buffers.core_per_tick(1)
         };
         let usual = crate::time::yardstick::CYCLES;

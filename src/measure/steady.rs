@@ -28,12 +28,7 @@ pub fn steady(
     watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    in_stretches(
-        &mut |operations| timed(kernel, operations),
-        plan,
-        watch,
-        buffers,
-    )
+    in_stretches(&mut |operations| timed(kernel, operations), plan, watch, buffers)
 }
 
 /// Like [`steady()`], for a closure `time` that does the given number of operations and returns their
@@ -46,20 +41,14 @@ pub fn in_stretches(
 ) -> Option<Outcome> {
     let operations = lasting(time, plan);
     warm_up(time, plan, operations);
-    collect(plan, watch, buffers, operations, &mut || {
-        pair(time, operations)
-    })
+    collect(plan, watch, buffers, operations, &mut || pair(time, operations))
 }
 
 /// Times N operations, and then twice as many.
 pub(super) fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> Stretches {
     let (short, _) = time(operations);
     let (long, checksum) = time(2 * operations);
-    Stretches {
-        short,
-        long,
-        checksum,
-    }
+    Stretches { short, long, checksum }
 }
 
 /// Like [`in_stretches`], with samples of one stretch of N operations, timed from beginning to end. For
@@ -75,11 +64,7 @@ pub fn in_long_stretches(
     warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
         let (long, checksum) = time(operations);
-        Stretches {
-            short: 0,
-            long,
-            checksum,
-        }
+        Stretches { short: 0, long, checksum }
     })
 }
 
@@ -157,11 +142,7 @@ pub fn in_whole(
     }
     collect(plan, watch, buffers, operations.max(1), &mut || {
         let (short, long, checksum) = time();
-        Stretches {
-            short,
-            long,
-            checksum,
-        }
+        Stretches { short, long, checksum }
     })
 }
 
@@ -231,10 +212,7 @@ pub fn in_turn(
         let (_, operations, checksum) = sides[side];
         Outcome::of(buffers, taken, operations, &*watch, ended, checksum)
     };
-    Some(Paired {
-        outcomes: [outcome(first, 0)?, outcome(second, 1)?],
-        ratio,
-    })
+    Some(Paired { outcomes: [outcome(first, 0)?, outcome(second, 1)?], ratio })
 }
 
 /// Returns how many of the first `taken` pairs were undisturbed in both halves.
@@ -251,8 +229,6 @@ fn ratio(buffers: &mut [Buffers<'_>; 2], taken: usize, operations: [u64; 2]) -> 
     let pairs = first.samples[..taken].iter().zip(&second.samples[..taken]);
     let kept = pairs.filter(|(a, b)| all || !a.disturbed && !b.disturbed);
     let values = kept.map(|(a, b)| (a.value(operations[0]), b.value(operations[1])));
-    let ratios = values
-        .filter(|&(a, b)| a > 0.0 && b > 0.0)
-        .map(|(a, b)| a / b);
+    let ratios = values.filter(|&(a, b)| a > 0.0 && b > 0.0).map(|(a, b)| a / b);
     summary_of(ratios, first.scratch)
 }

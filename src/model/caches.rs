@@ -13,10 +13,7 @@ pub struct Reuse {
 
 impl Reuse {
     /// The paper's example: 100 elements, 100 uses each.
-    pub const DREPPER: Reuse = Reuse {
-        elements: 100,
-        uses: 100,
-    };
+    pub const DREPPER: Reuse = Reuse { elements: 100, uses: 100 };
 
     /// Returns the time without a cache, if an access to memory takes `memory`.
     pub fn without_cache(&self, memory: f64) -> f64 {
@@ -115,24 +112,13 @@ mod tests {
 
     #[test]
     fn a_single_use_gains_nothing() {
-        let once = Reuse {
-            elements: 7,
-            uses: 1,
-        };
+        let once = Reuse { elements: 7, uses: 1 };
         assert_eq!(once.saved(15.0, 200.0), 0.0);
-        let never = Reuse {
-            elements: 7,
-            uses: 0,
-        };
+        let never = Reuse { elements: 7, uses: 0 };
         assert_eq!(never.with_cache(15.0, 200.0), 0.0);
     }
 
-    const CORE: HyperThread = HyperThread {
-        accesses: 0.3,
-        instruction: 1.0,
-        hit: 4.0,
-        miss: 60.0,
-    };
+    const CORE: HyperThread = HyperThread { accesses: 0.3, instruction: 1.0, hit: 4.0, miss: 60.0 };
 
     #[test]
     fn at_the_least_hit_rate_two_threads_take_twice_as_long() {
@@ -151,21 +137,13 @@ mod tests {
 
     #[test]
     fn the_allowance_nears_one_as_memory_moves_away() {
-        let far = HyperThread {
-            miss: 6000.0,
-            ..CORE
-        };
+        let far = HyperThread { miss: 6000.0, ..CORE };
         assert!(far.allowance() > 1.0 && far.allowance() < CORE.allowance());
     }
 
     #[test]
     fn threads_share_the_operations_and_not_the_time() {
-        let spread = Spread {
-            seconds: 2.0,
-            operations: 1e6,
-            iterations: 10.0,
-            threads: 4.0,
-        };
+        let spread = Spread { seconds: 2.0, operations: 1e6, iterations: 10.0, threads: 4.0 };
         assert_eq!(spread.wall(), 200.0);
         assert_eq!(spread.thread(), 800.0);
     }

@@ -63,10 +63,7 @@ mod tests {
         for size in 1..=6 {
             let expected = mean_of_all(size);
             let found = cycle_of_function(size as u64);
-            assert!(
-                (found - expected).abs() < 1e-12,
-                "{size}: {found} {expected}"
-            );
+            assert!((found - expected).abs() < 1e-12, "{size}: {found} {expected}");
         }
     }
 

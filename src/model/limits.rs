@@ -134,10 +134,7 @@ mod tests {
         for (clients, think) in [(1, 0.0), (1, 5.0), (2, 0.5), (2, 1.0), (3, 7.0), (16, 3.0)] {
             let model = closed_cycle(clients as f64, think, 1.0);
             let found = simulated(clients, think, 1.0);
-            assert!(
-                (found / model - 1.0).abs() < 0.02,
-                "{clients} {think}: {found} {model}"
-            );
+            assert!((found / model - 1.0).abs() < 0.02, "{clients} {think}: {found} {model}");
         }
     }
 

@@ -172,12 +172,7 @@ mod tests {
     use super::*;
 
     fn level(kib: f64, ways: f64, placement: Placement, cost: f64) -> Level {
-        Level {
-            bytes: kib * 1024.0,
-            ways,
-            placement,
-            cost,
-        }
+        Level { bytes: kib * 1024.0, ways, placement, cost }
     }
 
     fn walk() -> Walk {
@@ -205,8 +200,7 @@ mod tests {
     #[test]
     fn lines_that_are_left_out_make_room_where_a_hash_chooses_sets() {
         let mut walk = walk();
-        walk.levels
-            .push(level(4096.0, 16.0, Placement::Hashed, 50.0));
+        walk.levels.push(level(4096.0, 16.0, Placement::Hashed, 50.0));
         let step = |kib: f64, element| walk.step(kib * 1024.0, element);
         // The walk outgrows L2 at the same working set; eight times its size in all lines outgrows both
         // levels.

@@ -29,9 +29,7 @@ impl Mask {
     }
 
     fn cpus(&self) -> Vec<usize> {
-        (0..MASK_CPUS)
-            .filter(|cpu| self.0[cpu / 64] >> (cpu % 64) & 1 == 1)
-            .collect()
+        (0..MASK_CPUS).filter(|cpu| self.0[cpu / 64] >> (cpu % 64) & 1 == 1).collect()
     }
 
     /// `sched_getaffinity`: the mask of the calling thread.
@@ -41,11 +39,7 @@ impl Mask {
         // SAFETY: the kernel writes at most the given number of bytes, all of which `words` has.
         // A `cpu_set_t` is plain words, so the cast pointer is aligned for it.
         let status = unsafe { libc::sched_getaffinity(0, bytes, set) };
-        if status == 0 {
-            Ok(Self(words))
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if status == 0 { Ok(Self(words)) } else { Err(io::Error::last_os_error()) }
     }
 
     /// `sched_setaffinity`: sets the mask of the calling thread.
@@ -53,11 +47,7 @@ impl Mask {
         let (bytes, set) = (size_of_val(&self.0), self.0.as_ptr().cast());
         // SAFETY: the kernel reads the given number of bytes, all of which the array has.
         let status = unsafe { libc::sched_setaffinity(0, bytes, set) };
-        if status == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }
 
@@ -139,13 +129,7 @@ messages! { AffinityError:
 #[doc(alias = "sched_getaffinity")]
 pub fn allowed() -> Vec<usize> {
     static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
-    FIRST
-        .get_or_init(|| {
-            Mask::of_this_thread()
-                .map(|mask| mask.cpus())
-                .unwrap_or_default()
-        })
-        .clone()
+    FIRST.get_or_init(|| Mask::of_this_thread().map(|mask| mask.cpus()).unwrap_or_default()).clone()
 }
 
 /// `sched_setaffinity`: pins the calling thread to `cpu` until the guard is dropped.
@@ -156,15 +140,9 @@ pub fn allowed() -> Vec<usize> {
 #[doc(alias = "sched_setaffinity")]
 pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     let allowed = allowed();
-    let none_such = AffinityError {
-        cpu,
-        allowed: allowed.clone(),
-        refusal: None,
-    };
-    let refused = |error: io::Error| AffinityError {
-        refusal: Some(error.to_string()),
-        ..none_such.clone()
-    };
+    let none_such = AffinityError { cpu, allowed: allowed.clone(), refusal: None };
+    let refused =
+        |error: io::Error| AffinityError { refusal: Some(error.to_string()), ..none_such.clone() };
     let now = Mask::of_this_thread().map_err(refused)?;
     let Some(mask) = Mask::one(cpu) else {
         return Err(none_such);
@@ -183,9 +161,7 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     // A sandbox may accept the call and ignore it.
     match current_cpu() {
         Some(found) if found != cpu => Err(AffinityError {
-            refusal: Some(format!(
-                "the kernel accepted, but the thread runs on CPU {found}"
-            )),
+            refusal: Some(format!("the kernel accepted, but the thread runs on CPU {found}")),
             ..none_such
         }),
         _ => Ok(pinned),
@@ -250,11 +226,7 @@ pub(crate) fn permitted(cpu: usize, root: &Root) -> Result<(), AffinityError> {
     if allowed.is_empty() || allowed.contains(&cpu) || isolated().contains(&cpu) {
         return Ok(());
     }
-    Err(AffinityError {
-        cpu,
-        allowed,
-        refusal: None,
-    })
+    Err(AffinityError { cpu, allowed, refusal: None })
 }
 
 /// Returns the first isolated CPU.
@@ -263,25 +235,16 @@ fn isolated_cpu(root: &Root) -> Option<Choice> {
     let online = listed(&cpus.join("online"));
     let isolated = listed(&cpus.join("isolated"));
     let cpu = isolated.into_iter().find(|cpu| online.contains(cpu))?;
-    Some(Choice {
-        cpu,
-        why: "isolated",
-    })
+    Some(Choice { cpu, why: "isolated" })
 }
 
 /// Returns the best of the CPUs on which the scheduler places other threads too.
 fn shared_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
     let performance = performance_cores(root);
     if let Some(&cpu) = allowed.iter().rfind(|cpu| performance.contains(cpu)) {
-        return Some(Choice {
-            cpu,
-            why: "the last performance core",
-        });
+        return Some(Choice { cpu, why: "the last performance core" });
     }
-    allowed.last().map(|&cpu| Choice {
-        cpu,
-        why: "the last one allowed",
-    })
+    allowed.last().map(|&cpu| Choice { cpu, why: "the last one allowed" })
 }
 
 /// Returns the CPUs of the performance cores of a hybrid CPU; of others, none.
@@ -371,10 +334,7 @@ mod tests {
             assert_eq!(error.cpu, cpu);
             assert_eq!(error.allowed, allowed());
             assert!(error.to_string().contains(&cpu.to_string()), "{error}");
-            assert!(
-                error.to_string().contains(&list::format(&allowed())),
-                "{error}"
-            );
+            assert!(error.to_string().contains(&list::format(&allowed())), "{error}");
         }
     }
 

@@ -24,16 +24,10 @@ const READINGS: usize = 16;
 /// source has no vDSO path.
 #[doc(alias = "CLOCK_MONOTONIC_RAW")]
 pub fn monotonic_raw_ns() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec to write; the clock exists on every Linux since 2.6.28.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut now) };
-    assert_eq!(
-        status, 0,
-        "CLOCK_MONOTONIC_RAW is missing: Linux 2.6.28 or later is needed"
-    );
+    assert_eq!(status, 0, "CLOCK_MONOTONIC_RAW is missing: Linux 2.6.28 or later is needed");
     // Both fields are non-negative for a monotonic clock, and nanoseconds fit u64 for 584 years.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
@@ -89,11 +83,7 @@ pub fn pause(time: Duration) {
 /// # Errors
 /// The kernel's error, unless a signal came.
 pub(crate) fn readable(file: &impl AsRawFd, time: Duration) -> io::Result<bool> {
-    let mut poll = libc::pollfd {
-        fd: file.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one descriptor, which is open, in a structure that is valid to write.
     let ready = unsafe { libc::poll(&mut poll, 1, time.as_millis() as libc::c_int) };
     let error = io::Error::last_os_error();

@@ -36,10 +36,7 @@ pub enum CodeError {
 impl CodeError {
     /// Describes the error of the last call.
     fn last(call: &'static str) -> Self {
-        CodeError::Refused {
-            call,
-            answer: io::Error::last_os_error().to_string(),
-        }
+        CodeError::Refused { call, answer: io::Error::last_os_error().to_string() }
     }
 }
 
@@ -207,12 +204,7 @@ impl Alias {
             View::Code => libc::PROT_READ | libc::PROT_EXEC,
         };
         let second = map(&file, len, permission)?;
-        let mut alias = Alias {
-            first,
-            second,
-            len,
-            view,
-        };
+        let mut alias = Alias { first, second, len, view };
         match view {
             View::Code if !alias.follows_writes() => Err(CodeError::Stale),
             _ => Ok(alias),
@@ -275,10 +267,7 @@ impl host::Alias for Alias {
 
     #[inline]
     fn function(&self, offset: usize) -> Function {
-        assert!(
-            self.view == View::Code && offset < self.len,
-            "no code at {offset}"
-        );
+        assert!(self.view == View::Code && offset < self.len, "no code at {offset}");
         function(self.second().wrapping_add(offset))
     }
 }
@@ -299,10 +288,7 @@ fn shared_memory(len: usize) -> Result<File, CodeError> {
     // SAFETY: the kernel has just made this descriptor, and no other code has it.
     let file = unsafe { File::from_raw_fd(descriptor) };
     file.set_len(len as u64)
-        .map_err(|error| CodeError::Refused {
-            call: "ftruncate",
-            answer: error.to_string(),
-        })?;
+        .map_err(|error| CodeError::Refused { call: "ftruncate", answer: error.to_string() })?;
     Ok(file)
 }
 

@@ -97,14 +97,8 @@ impl CoreProbe {
             self.ping_pong.answer(ping, &given_up);
         }
         let end = 2 * check * TRIPS;
-        wait(
-            || self.ping_pong.0.load(Ordering::Relaxed) == end,
-            &given_up,
-        );
-        CoreDistance {
-            two_cores,
-            round_trip: (stop() - began) as f64 / TRIPS as f64,
-        }
+        wait(|| self.ping_pong.0.load(Ordering::Relaxed) == end, &given_up);
+        CoreDistance { two_cores, round_trip: (stop() - began) as f64 / TRIPS as f64 }
     }
 
     /// Returns the ticks of a walk over all lines, in which each load depends on the one before.
@@ -124,10 +118,7 @@ impl SharedWord {
     /// as an increment does.
     fn answer(&self, number: u64, given_up: &impl Fn() -> bool) {
         let (relaxed, before) = (Ordering::Relaxed, number - 1);
-        let replace = || {
-            self.0
-                .compare_exchange_weak(before, number, relaxed, relaxed)
-        };
+        let replace = || self.0.compare_exchange_weak(before, number, relaxed, relaxed);
         wait(|| replace().is_ok(), given_up);
     }
 }
@@ -200,10 +191,7 @@ fn bounds([before, middle, after]: [u64; 3]) -> [u64; 2] {
     let low = middle.wrapping_sub(after).cast_signed();
     let high = middle.wrapping_sub(before).cast_signed();
     let least = low.max(high.saturating_neg()).max(0);
-    [
-        least.unsigned_abs(),
-        low.unsigned_abs().max(high.unsigned_abs()),
-    ]
+    [least.unsigned_abs(), low.unsigned_abs().max(high.unsigned_abs())]
 }
 
 /// Returns the numbers of the reader's pings in a check. Numbers continue from check to check; the writer

@@ -18,11 +18,7 @@ use crate::os::interrupt::{Blocked, wait_for};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Undo {
     /// Writes bytes into an existing file.
-    Write {
-        file: CString,
-        at: i64,
-        bytes: Vec<u8>,
-    },
+    Write { file: CString, at: i64, bytes: Vec<u8> },
     /// Removes a folder, once it is empty.
     Remove(CString),
 }
@@ -30,11 +26,7 @@ pub(super) enum Undo {
 impl Undo {
     /// Writes `bytes` into `file` from `at` on.
     pub(super) fn write(file: &Path, at: i64, bytes: &[u8]) -> io::Result<Self> {
-        Ok(Undo::Write {
-            file: c_string(file)?,
-            at,
-            bytes: bytes.to_vec(),
-        })
+        Ok(Undo::Write { file: c_string(file)?, at, bytes: bytes.to_vec() })
     }
 
     /// Removes the folder `dir`.
@@ -87,10 +79,7 @@ impl Guardian {
     /// goes on past steps that fail.
     pub(super) fn post(undo: &[Undo]) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
-        let ends = Ends {
-            ours: line.as_raw_fd(),
-            theirs: theirs.as_raw_fd(),
-        };
+        let ends = Ends { ours: line.as_raw_fd(), theirs: theirs.as_raw_fd() };
         // Allocated here, because the child must not allocate.
         let mut report = vec![0; undo.len()];
         let signals = Blocked::all()?;
@@ -104,11 +93,7 @@ impl Guardian {
         if child < 0 {
             return Err(io::Error::last_os_error());
         }
-        let mut guardian = Guardian {
-            child,
-            line,
-            undo: undo.to_vec(),
-        };
+        let mut guardian = Guardian { child, line, undo: undo.to_vec() };
         // If the child dies before it is ready, the socket closes and this read fails.
         if let Err(error) = guardian.line.read_exact(&mut [0]) {
             // The caller has changed nothing yet.
@@ -250,10 +235,7 @@ fn holds(file: &CStr, at: i64, bytes: &[u8]) -> bool {
 /// Removes a folder, and returns whether it is gone.
 fn remove(dir: &CStr) -> bool {
     for _ in 0..TRIES {
-        let between = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: BETWEEN,
-        };
+        let between = libc::timespec { tv_sec: 0, tv_nsec: BETWEEN };
         // SAFETY: the path ends with a zero, and the time belongs to this frame.
         unsafe {
             if libc::rmdir(dir.as_ptr()) == 0 {
@@ -299,10 +281,7 @@ mod tests {
 
     /// Posts a guardian for `undo` and relieves it at once.
     fn left(undo: &[io::Result<Undo>]) -> Vec<String> {
-        let undo: Vec<Undo> = undo
-            .iter()
-            .map(|step| step.as_ref().unwrap().clone())
-            .collect();
+        let undo: Vec<Undo> = undo.iter().map(|step| step.as_ref().unwrap().clone()).collect();
         Guardian::post(&undo).unwrap().relieve()
     }
 

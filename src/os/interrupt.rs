@@ -29,11 +29,9 @@ extern "C" fn note(_signal: libc::c_int) {
 #[doc(alias = "SIGHUP")]
 pub fn install() -> io::Result<&'static AtomicBool> {
     // RESETHAND restores SIG_DFL before the handler runs, so that the second signal kills.
-    for (signal, flags) in [
-        (libc::SIGINT, libc::SA_RESETHAND),
-        (libc::SIGTERM, libc::SA_RESETHAND),
-        (libc::SIGHUP, 0),
-    ] {
+    for (signal, flags) in
+        [(libc::SIGINT, libc::SA_RESETHAND), (libc::SIGTERM, libc::SA_RESETHAND), (libc::SIGHUP, 0)]
+    {
         arm(signal, flags, note)?;
     }
     Ok(&ASKED)

@@ -29,10 +29,8 @@ impl Interrupts {
     pub fn of(root: &Root, cpu: usize) -> Result<Self, Unreadable> {
         let path = root.proc.join("interrupts");
         let text = read(&path)?;
-        Interrupts::parse(&text, cpu).ok_or_else(|| Unreadable {
-            path,
-            problem: format!("it has no column of CPU {cpu}"),
-        })
+        Interrupts::parse(&text, cpu)
+            .ok_or_else(|| Unreadable { path, problem: format!("it has no column of CPU {cpu}") })
     }
 
     fn parse(text: &str, cpu: usize) -> Option<Self> {
@@ -69,8 +67,7 @@ impl Interrupts {
     pub(super) fn since(&self, before: &Self) -> Vec<String> {
         let more = |line: &Line| {
             let same = before.0.iter().find(|other| other.name == line.name);
-            line.count
-                .saturating_sub(same.map_or(0, |other| other.count))
+            line.count.saturating_sub(same.map_or(0, |other| other.count))
         };
         let mut grown: Vec<(u64, &Line)> = self.0.iter().map(|line| (more(line), line)).collect();
         grown.retain(|(more, _)| *more > 0);
@@ -99,10 +96,8 @@ pub(super) struct Irq {
 /// If `/proc/irq` cannot be read.
 pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> {
     let path = root.proc.join("irq");
-    let unreadable = |error: std::io::Error| Unreadable {
-        path: path.clone(),
-        problem: error.to_string(),
-    };
+    let unreadable =
+        |error: std::io::Error| Unreadable { path: path.clone(), problem: error.to_string() };
     let mut found = Vec::new();
     for entry in fs::read_dir(&path).map_err(unreadable)?.flatten() {
         let name = entry.file_name();
@@ -116,12 +111,7 @@ pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> 
         let effective = read(&entry.path().join("effective_affinity_list"));
         let comes = goes_to(effective.as_deref().unwrap_or(&affinity));
         if comes || goes_to(&affinity) {
-            found.push(Irq {
-                number,
-                file,
-                affinity,
-                comes,
-            });
+            found.push(Irq { number, file, affinity, comes });
         }
     }
     order::by_key(&mut found, |irq| irq.number);
@@ -163,10 +153,7 @@ mod tests {
         let after = Interrupts::parse(&later, 2).unwrap();
         assert_eq!(
             after.since(&before),
-            [
-                "250 LOC (Local timer interrupts)",
-                "2 24 (IO-APIC 5-edge ACPI:Ged)"
-            ]
+            ["250 LOC (Local timer interrupts)", "2 24 (IO-APIC 5-edge ACPI:Ged)"]
         );
     }
 }

@@ -43,10 +43,7 @@ type Resource = libc::__rlimit_resource_t;
 type Resource = libc::c_int;
 
 fn soft_limit(resource: Resource) -> Option<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: libc::RLIM_INFINITY,
-        rlim_max: libc::RLIM_INFINITY,
-    };
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: `limit` is valid to write. On failure it keeps "unlimited".
     unsafe { libc::getrlimit(resource, &mut limit) };
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
@@ -87,9 +84,7 @@ pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
 
 /// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`.
 pub(super) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
-    let value = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -155,10 +150,7 @@ const VERSIONS: [Version; 2] = [
 /// its limit; `None` if there is no limit.
 pub(super) fn headroom(root: &Root) -> Option<u64> {
     let groups = read(&root.proc.join("self/cgroup")).ok()?;
-    VERSIONS
-        .iter()
-        .filter_map(|version| version.headroom(&groups, &root.sys))
-        .min()
+    VERSIONS.iter().filter_map(|version| version.headroom(&groups, &root.sys)).min()
 }
 
 impl Version {
@@ -172,9 +164,7 @@ impl Version {
         // Inside a container the group's own path may be invisible. Its limit then appears at the top of
         // the mount, which is the last ancestor.
         let levels = Path::new(group.trim_start_matches('/')).ancestors();
-        levels
-            .filter_map(|level| self.level(&mount.join(level)))
-            .min()
+        levels.filter_map(|level| self.level(&mount.join(level))).min()
     }
 
     /// Returns the bytes left in one group. The limit of a group without one is `max`, which is not a
@@ -184,11 +174,7 @@ impl Version {
         let usage = read_number(&dir.join(self.usage)).ok()?;
         let reclaimable = read(&dir.join("memory.stat")).ok().and_then(|stat| {
             stat.lines().find_map(|line| {
-                line.strip_prefix(self.reclaimable)?
-                    .strip_prefix(' ')?
-                    .trim()
-                    .parse::<u64>()
-                    .ok()
+                line.strip_prefix(self.reclaimable)?.strip_prefix(' ')?.trim().parse::<u64>().ok()
             })
         });
         Some(limit.saturating_sub(usage.saturating_sub(reclaimable.unwrap_or(0))))
@@ -209,11 +195,7 @@ mod tests {
         assert_eq!(meminfo_bytes(TEXT, "MemTotal"), Some(24_684_084 * 1024));
         assert_eq!(meminfo_bytes(TEXT, "MemAvailable"), Some(24_224_228 * 1024));
         assert_eq!(meminfo_bytes(TEXT, "Mem"), None);
-        assert_eq!(
-            meminfo_bytes(TEXT, "HugePages_Total"),
-            None,
-            "a count, not a size"
-        );
+        assert_eq!(meminfo_bytes(TEXT, "HugePages_Total"), None, "a count, not a size");
     }
 
     #[test]
@@ -227,9 +209,6 @@ mod tests {
         let here = memory_here();
         assert!(here.available <= here.total);
         let total = pages_in_bytes(libc::_SC_PHYS_PAGES);
-        assert!(
-            here.total.abs_diff(total) < here.total / 100,
-            "{here:?} {total}"
-        );
+        assert!(here.total.abs_diff(total) < here.total / 100, "{here:?} {total}");
     }
 }

@@ -40,10 +40,7 @@ impl Spread {
             }
         }
         let directories: BTreeSet<u64> = tables.iter().map(|table| table >> 9).collect();
-        Spread {
-            tables: tables.len(),
-            directories: directories.len(),
-        }
+        Spread { tables: tables.len(), directories: directories.len() }
     }
 }
 
@@ -91,10 +88,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         // The program crosses a 2 MiB boundary; the unnamed mapping of 1 GiB does not count.
         assert_eq!((spread.tables, spread.directories), (6, 3));
         assert_eq!(Spread::of(""), Spread::default());
-        assert_eq!(
-            Spread::of("what is this\n1-0 r--p 0 0 0 x\n"),
-            Spread::default()
-        );
+        assert_eq!(Spread::of("what is this\n1-0 r--p 0 0 0 x\n"), Spread::default());
     }
 
     #[test]

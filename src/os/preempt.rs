@@ -98,45 +98,24 @@ mod tests {
 
     #[test]
     fn equal_readings_are_no_disturbance_and_another_cpu_is_one() {
-        let here = Switches {
-            voluntary: Some(4),
-            involuntary: Some(7),
-            cpu: Some(2),
-        };
+        let here = Switches { voluntary: Some(4), involuntary: Some(7), cpu: Some(2) };
         assert!(!here.since(&here).any());
-        let there = Switches {
-            cpu: Some(3),
-            ..here
-        };
+        let there = Switches { cpu: Some(3), ..here };
         assert_eq!(
             there.since(&here),
-            Disturbance {
-                voluntary: Some(0),
-                involuntary: Some(0),
-                migrated: true
-            }
+            Disturbance { voluntary: Some(0), involuntary: Some(0), migrated: true }
         );
-        let preempted = Switches {
-            involuntary: Some(9),
-            ..here
-        };
+        let preempted = Switches { involuntary: Some(9), ..here };
         assert_eq!(preempted.since(&here).involuntary, Some(2));
         assert!(preempted.since(&here).any());
     }
 
     #[test]
     fn what_the_kernel_does_not_tell_is_no_zero() {
-        let untold = Switches {
-            voluntary: None,
-            involuntary: None,
-            cpu: Some(2),
-        };
+        let untold = Switches { voluntary: None, involuntary: None, cpu: Some(2) };
         let since = untold.since(&untold);
         assert_eq!((since.voluntary, since.any()), (None, false));
-        let elsewhere = Switches {
-            cpu: Some(3),
-            ..untold
-        };
+        let elsewhere = Switches { cpu: Some(3), ..untold };
         assert!(elsewhere.since(&untold).any());
     }
 }

@@ -23,11 +23,7 @@ impl Root {
 
     /// Returns the trees of a recorded machine: `dir/proc`, `dir/sys` and `dir/dev`.
     pub fn under(dir: &Path) -> Self {
-        Self {
-            proc: dir.join("proc"),
-            sys: dir.join("sys"),
-            dev: dir.join("dev"),
-        }
+        Self { proc: dir.join("proc"), sys: dir.join("sys"), dev: dir.join("dev") }
     }
 }
 
@@ -44,10 +40,7 @@ impl Unreadable {
     /// Reports a file whose `text` is not what was `expected`.
     pub(super) fn malformed(path: &Path, text: &str, expected: &str) -> Self {
         let shown: String = text.chars().take(40).collect();
-        Self {
-            path: path.to_owned(),
-            problem: format!("{shown:?} is not {expected}"),
-        }
+        Self { path: path.to_owned(), problem: format!("{shown:?} is not {expected}") }
     }
 }
 
@@ -62,10 +55,7 @@ messages! { Unreadable:
 pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) => Err(Unreadable {
-            path: path.to_owned(),
-            problem: error.to_string(),
-        }),
+        Err(error) => Err(Unreadable { path: path.to_owned(), problem: error.to_string() }),
     }
 }
 
@@ -75,8 +65,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
 /// [`Unreadable`] if the file cannot be read or holds something else.
 pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
     let text = read(path)?;
-    text.parse()
-        .map_err(|_| Unreadable::malformed(path, &text, "a number"))
+    text.parse().map_err(|_| Unreadable::malformed(path, &text, "a number"))
 }
 
 /// A machine for a test: a temporary folder with the files that the test reads, removed when dropped.
@@ -157,19 +146,13 @@ mod tests {
     fn a_missing_file_is_named() {
         let error = read(Path::new("/nonexistent/online")).unwrap_err();
         assert_eq!(error.path, Path::new("/nonexistent/online"));
-        assert!(
-            error.to_string().starts_with("/nonexistent/online: "),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("/nonexistent/online: "), "{error}");
     }
 
     #[test]
     fn a_malformed_file_is_named_with_its_text() {
         let error = Unreadable::malformed(Path::new("size"), &"x".repeat(100), "a size");
-        assert_eq!(
-            error.to_string(),
-            format!("size: \"{}\" is not a size", "x".repeat(40))
-        );
+        assert_eq!(error.to_string(), format!("size: \"{}\" is not a size", "x".repeat(40)));
     }
 
     #[test]

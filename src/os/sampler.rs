@@ -132,10 +132,7 @@ impl Timer {
             tv_sec: period.as_secs() as i64,
             tv_nsec: libc::c_long::from(period.subsec_nanos()),
         };
-        let setting = libc::itimerspec {
-            it_interval: every,
-            it_value: every,
-        };
+        let setting = libc::itimerspec { it_interval: every, it_value: every };
         // SAFETY: the timer exists, and a null pointer does not ask for the old setting.
         if unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());

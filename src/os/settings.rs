@@ -8,14 +8,8 @@ const FILES: [(&str, &str); 8] = [
     ("BIOS version", "class/dmi/id/bios_version"),
     ("BIOS date", "class/dmi/id/bios_date"),
     ("SMT", "devices/system/cpu/smt/control"),
-    (
-        "clock source",
-        "devices/system/clocksource/clocksource0/current_clocksource",
-    ),
-    (
-        "transparent huge pages",
-        "kernel/mm/transparent_hugepage/enabled",
-    ),
+    ("clock source", "devices/system/clocksource/clocksource0/current_clocksource"),
+    ("transparent huge pages", "kernel/mm/transparent_hugepage/enabled"),
     ("huge page defrag", "kernel/mm/transparent_hugepage/defrag"),
     ("boost", "devices/system/cpu/cpufreq/boost"),
 ];
@@ -52,9 +46,7 @@ pub fn settings(root: &Root, cpu: Option<usize>) -> Vec<(&'static str, String)> 
 /// Returns the choice in brackets if the text has one, as in a file that lists all choices; otherwise the
 /// whole text.
 fn chosen(text: &str) -> String {
-    let inside = text
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(choice, _)| choice).to_owned()
 }
 

@@ -93,9 +93,8 @@ impl<'m> Chain<'m> {
         }
         let words = region.into_u32s();
         let room = words.len();
-        let slots = words
-            .get_mut(..size)
-            .ok_or(ChainError::RegionTooSmall { wanted: size, room })?;
+        let slots =
+            words.get_mut(..size).ok_or(ChainError::RegionTooSmall { wanted: size, room })?;
         match fill {
             Fill::Sequential => fill_stride(slots, 1),
             Fill::Stride(stride) if common_divisor(stride, size) != 1 => {
@@ -147,10 +146,7 @@ impl<'m> Chain<'m> {
     /// # Panics
     /// If the index lies outside the array.
     pub(crate) fn set_cursor(&mut self, index: u32) {
-        assert!(
-            (index as usize) < self.slots.len(),
-            "a jump left its chain: {index}"
-        );
+        assert!((index as usize) < self.slots.len(), "a jump left its chain: {index}");
         self.cursor = index;
     }
 
@@ -260,10 +256,7 @@ mod tests {
         let region = Region::new(&mut bytes).unwrap();
         assert_eq!(
             Chain::new(region, 100, Fill::Stride(10)).unwrap_err(),
-            ChainError::StrideDivides {
-                stride: 10,
-                size: 100
-            }
+            ChainError::StrideDivides { stride: 10, size: 100 }
         );
     }
 
@@ -277,10 +270,7 @@ mod tests {
             *counts.entry(chain.slots().to_vec()).or_insert(0) += 1;
         }
         assert_eq!(counts.len(), 6);
-        assert!(
-            counts.values().all(|&n| (850..1150).contains(&n)),
-            "{counts:?}"
-        );
+        assert!(counts.values().all(|&n| (850..1150).contains(&n)), "{counts:?}");
     }
 
     #[test]

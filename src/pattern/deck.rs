@@ -97,15 +97,9 @@ impl<'m> Deck<'m> {
             return Err(DeckError::Count(count));
         }
         let needed = Self::needed(count, indices);
-        needed.within(region.len(), |needed, region| DeckError::RegionTooSmall {
-            needed,
-            region,
-        })?;
-        let mut deck = Deck {
-            region,
-            count,
-            indices,
-        };
+        needed
+            .within(region.len(), |needed, region| DeckError::RegionTooSmall { needed, region })?;
+        let mut deck = Deck { region, count, indices };
         deck.region.set_word(Self::SEED, seed);
         deck.region.set_word(Self::PROBE, 1);
         let mut random = Random::new(0);
@@ -156,9 +150,8 @@ impl<'m> Deck<'m> {
     /// If the integer does not lie inside the region.
     #[inline]
     pub fn int(&self, place: usize) -> u32 {
-        let (int, _) = self.region.bytes()[place..]
-            .split_first_chunk()
-            .expect("an integer inside the region");
+        let (int, _) =
+            self.region.bytes()[place..].split_first_chunk().expect("an integer inside the region");
         u32::from_ne_bytes(*int)
     }
 
@@ -219,23 +212,13 @@ mod tests {
     #[test]
     fn every_index_stays_below_its_place_and_reaches_it() {
         let mut bytes = vec![0; 64 * 1024];
-        let deck = Deck::new(
-            Region::new(&mut bytes).unwrap(),
-            1000,
-            Indices::Precomputed,
-            3,
-        )
-        .unwrap();
-        let table: Vec<u32> = (0..1000)
-            .map(|at| deck.int(deck.table() + 4 * at))
-            .collect();
+        let deck =
+            Deck::new(Region::new(&mut bytes).unwrap(), 1000, Indices::Precomputed, 3).unwrap();
+        let table: Vec<u32> = (0..1000).map(|at| deck.int(deck.table() + 4 * at)).collect();
         assert!(table.iter().zip(0..).all(|(index, place)| *index <= place));
         assert!(table.iter().zip(0..).any(|(index, place)| *index == place));
         let late = table[500..].iter().filter(|&&index| index > 250).count();
-        assert!(
-            late > 250,
-            "half of the indices and more lie in the upper part"
-        );
+        assert!(late > 250, "half of the indices and more lie in the upper part");
     }
 
     #[test]

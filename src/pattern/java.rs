@@ -22,9 +22,7 @@ const BITS_48: u64 = (1 << 48) - 1;
 impl Random {
     /// Creates the same generator as `new Random(seed)`.
     pub const fn new(seed: i64) -> Self {
-        Random {
-            seed: (seed.cast_unsigned() ^ MULTIPLIER) & BITS_48,
-        }
+        Random { seed: (seed.cast_unsigned() ^ MULTIPLIER) & BITS_48 }
     }
 
     /// Returns the next `bits` bits, 1 to 32, in the low bits of the number.
@@ -114,10 +112,7 @@ impl ThreadLocalRandom {
 
 #[inline]
 fn check(bound: u32) {
-    assert!(
-        bound > 0 && bound <= i32::MAX as u32,
-        "a bound is 1 to 2^31 - 1, not {bound}"
-    );
+    assert!(bound > 0 && bound <= i32::MAX as u32, "a bound is 1 to 2^31 - 1, not {bound}");
 }
 
 /// Returns the remainder of the first 31-bit number that is not among the last few, which would make
@@ -144,10 +139,7 @@ mod tests {
     fn random_gives_the_numbers_of_java() {
         let mut random = Random::new(42);
         let ints = [0; 4].map(|_| random.next_int());
-        assert_eq!(
-            ints,
-            [-1_170_105_035, 234_785_527, -1_360_544_799, 205_897_768]
-        );
+        assert_eq!(ints, [-1_170_105_035, 234_785_527, -1_360_544_799, 205_897_768]);
         let mut random = Random::new(-1);
         let ints = [0; 3].map(|_| random.next_int());
         assert_eq!(ints, [1_155_099_827, 1_887_904_451, 52_699_159]);
@@ -155,11 +147,7 @@ mod tests {
         let doubles = [0; 3].map(|_| random.next_double().to_bits());
         assert_eq!(
             doubles,
-            [
-                4_604_728_530_581_845_079,
-                4_604_329_149_490_933_249,
-                4_599_233_015_213_898_676
-            ]
+            [4_604_728_530_581_845_079, 4_604_329_149_490_933_249, 4_599_233_015_213_898_676]
         );
     }
 

@@ -90,10 +90,7 @@ struct IntSet {
 
 impl Default for IntSet {
     fn default() -> Self {
-        IntSet {
-            numbers: [0; CLUSTERS],
-            len: 0,
-        }
+        IntSet { numbers: [0; CLUSTERS], len: 0 }
     }
 }
 
@@ -135,20 +132,14 @@ mod tests {
         let mut points = [Point::default(); 1000];
         scatter(&mut points).unwrap();
         let in_square = |at: f64| (0.0..WIDTH).contains(&((at - MARGIN) % PITCH));
-        assert!(
-            points
-                .iter()
-                .all(|point| in_square(point.x) && in_square(point.y))
-        );
+        assert!(points.iter().all(|point| in_square(point.x) && in_square(point.y)));
         assert!(points.iter().any(|point| point.x > 80.0 && point.y < 20.0));
     }
 
     #[test]
     fn a_set_is_read_by_bucket_and_then_by_insertion() {
         let mut set = IntSet::default();
-        (0..CLUSTERS as u32)
-            .rev()
-            .for_each(|number| set.insert(number * 64));
+        (0..CLUSTERS as u32).rev().for_each(|number| set.insert(number * 64));
         set.insert(0);
         assert_eq!(set.len, CLUSTERS);
         let order = set.in_order();

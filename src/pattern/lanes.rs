@@ -73,19 +73,13 @@ impl<'m> Lanes<'m> {
             let from = RINGS + lane * count * LINE;
             let part = &mut region.bytes_mut()[from..from + count * LINE];
             let part = Region::new(part).expect("a ring begins on a line and has one");
-            let order = Order::Random {
-                seed: seed.wrapping_add(lane as u64),
-            };
+            let order = Order::Random { seed: seed.wrapping_add(lane as u64) };
             let ring =
                 Ring::new(part, Layout::npad(7), count, order).map_err(LanesError::Layout)?;
             let cursor = ring.cursor();
             region.set_word(lane * WORD, cursor as u64);
         }
-        Ok(Lanes {
-            region,
-            lanes,
-            count,
-        })
+        Ok(Lanes { region, lanes, count })
     }
 
     /// Number of rings.

@@ -67,13 +67,7 @@ impl Layout {
     /// Creates a layout of contiguous elements: a pointer and `npad` words of padding after it.
     pub const fn npad(npad: usize) -> Self {
         let element = Span::of(WORD).plus(Span::of(WORD).times(npad)).bytes();
-        Layout {
-            element,
-            stride: element,
-            skew: 0,
-            turn: 0,
-            pointer: 0,
-        }
+        Layout { element, stride: element, skew: 0, turn: 0, pointer: 0 }
     }
 
     /// Sets the distance of the elements to `stride` bytes.
@@ -90,26 +84,17 @@ impl Layout {
     /// Places each element one element's size further into its page than the one before, wrapping around:
     /// spreads the elements over all sets.
     pub const fn rotating(self) -> Self {
-        Layout {
-            turn: self.element,
-            ..self
-        }
+        Layout { turn: self.element, ..self }
     }
 
     /// Moves the elements by `bytes` bytes: 60 puts the first word across two lines.
     pub const fn skewed(self, bytes: usize) -> Self {
-        Layout {
-            skew: bytes,
-            ..self
-        }
+        Layout { skew: bytes, ..self }
     }
 
     /// Puts the pointer in word number `word` instead of word 0.
     pub const fn pointer_in_word(self, word: usize) -> Self {
-        Layout {
-            pointer: word,
-            ..self
-        }
+        Layout { pointer: word, ..self }
     }
 
     /// Bytes of an element.
@@ -149,11 +134,7 @@ impl Layout {
     #[inline]
     const fn turned(&self, index: usize) -> usize {
         // An element larger than a page has no room to rotate.
-        if self.turn == 0 || self.turn > PAGE {
-            0
-        } else {
-            index % (PAGE / self.turn) * self.turn
-        }
+        if self.turn == 0 || self.turn > PAGE { 0 } else { index % (PAGE / self.turn) * self.turn }
     }
 
     /// Whether all words are aligned to their size.
@@ -177,10 +158,7 @@ impl Layout {
     pub(super) fn bind(self, count: usize, region: usize) -> Result<Elements, LayoutError> {
         let words = self.element / WORD;
         if self.pointer >= words {
-            return Err(LayoutError::NoSuchWord {
-                word: self.pointer,
-                words,
-            });
+            return Err(LayoutError::NoSuchWord { word: self.pointer, words });
         }
         // A rotating element wraps around inside its page, so it needs the page to itself.
         let room = match self.turn {
@@ -188,23 +166,14 @@ impl Layout {
             _ => self.element.max(PAGE),
         };
         if self.stride < room {
-            return Err(LayoutError::Overlap {
-                stride: self.stride,
-                element: room,
-            });
+            return Err(LayoutError::Overlap { stride: self.stride, element: room });
         }
         if count == 0 {
             return Err(LayoutError::NoElements);
         }
         let needed = self.needed(count);
-        needed.within(region, |needed, region| LayoutError::RegionTooSmall {
-            needed,
-            region,
-        })?;
-        Ok(Elements {
-            layout: self,
-            count,
-        })
+        needed.within(region, |needed, region| LayoutError::RegionTooSmall { needed, region })?;
+        Ok(Elements { layout: self, count })
     }
 }
 
@@ -271,17 +240,11 @@ mod tests {
         let npad7 = Layout::npad(7);
         assert_eq!(
             npad7.spaced(32).refused(4, 4096),
-            Some(LayoutError::Overlap {
-                stride: 32,
-                element: 64
-            })
+            Some(LayoutError::Overlap { stride: 32, element: 64 })
         );
         assert_eq!(
             npad7.rotating().refused(4, 4096),
-            Some(LayoutError::Overlap {
-                stride: 64,
-                element: 4096
-            })
+            Some(LayoutError::Overlap { stride: 64, element: 4096 })
         );
         assert_eq!(
             npad7.pointer_in_word(8).refused(4, 4096),
@@ -290,10 +253,7 @@ mod tests {
         assert_eq!(npad7.refused(0, 4096), Some(LayoutError::NoElements));
         assert_eq!(
             npad7.refused(65, 4096),
-            Some(LayoutError::RegionTooSmall {
-                needed: 4160,
-                region: 4096
-            })
+            Some(LayoutError::RegionTooSmall { needed: 4160, region: 4096 })
         );
     }
     #[test]
@@ -313,20 +273,14 @@ mod tests {
             assert_eq!(refused, Some(too_small), "{layout:?}");
             assert_eq!(layout.span(3), usize::MAX);
         }
-        assert_eq!(
-            Layout::npad(0).pointer_in_word(usize::MAX).pointer_offset(),
-            usize::MAX
-        );
+        assert_eq!(Layout::npad(0).pointer_in_word(usize::MAX).pointer_offset(), usize::MAX);
         assert_eq!(Layout::npad(0).place(usize::MAX), usize::MAX);
     }
 
     #[test]
     fn rotating_elements_larger_than_a_page_need_their_own_size() {
         let layout = Layout::npad(1023).one_a_page().rotating();
-        let overlap = LayoutError::Overlap {
-            stride: PAGE,
-            element: 8192,
-        };
+        let overlap = LayoutError::Overlap { stride: PAGE, element: 8192 };
         assert_eq!(layout.refused(2, 1 << 20), Some(overlap));
     }
 }

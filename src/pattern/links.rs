@@ -92,13 +92,7 @@ impl<'m> Links<'m> {
         }
         let (layout, count) = (*ring.layout(), ring.count());
         let start = ring.cursor();
-        let mut links = Links {
-            region: ring.into_region(),
-            layout,
-            count,
-            link,
-            cursor: 0,
-        };
+        let mut links = Links { region: ring.into_region(), layout, count, link, cursor: 0 };
         let base = links.region.address();
         for index in 0..count {
             let place = layout.place(index) + layout.pointer_offset();
@@ -141,10 +135,7 @@ impl<'m> Links<'m> {
     /// If the link points outside the region.
     pub(crate) fn set_cursor(&mut self, link: u64) {
         let place = self.place(link);
-        assert!(
-            place <= self.region.len() - self.link.bytes(),
-            "a walk left its links: {link:#x}"
-        );
+        assert!(place <= self.region.len() - self.link.bytes(), "a walk left its links: {link:#x}");
         self.cursor = link;
     }
 
@@ -243,13 +234,7 @@ mod tests {
         let mut region = Region::new(&mut bytes).unwrap();
         let ring = Ring::new(region.reborrow(), Layout::npad(7), 513, Order::Sequential).unwrap();
         let error = Links::new(ring, Link::Offset { bytes: 2, unit: 1 }).unwrap_err();
-        assert_eq!(
-            error,
-            LinksError::TooFar {
-                distance: 32768,
-                bytes: 2
-            }
-        );
+        assert_eq!(error, LinksError::TooFar { distance: 32768, bytes: 2 });
         assert!(std::format!("{error}").contains("32767 is the most"));
         let layout = Layout::npad(7).skewed(60);
         let ring = Ring::new(region, layout, 2, Order::Sequential).unwrap();

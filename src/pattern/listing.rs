@@ -89,10 +89,7 @@ const EPILOGUE: usize = 3 + 3 + FAR_IF + RETURN;
 impl Listing {
     /// Creates straight-line code of at most `bytes` bytes, with at least one instruction.
     pub fn straight(filler: Filler, bytes: usize) -> Self {
-        Listing::Straight {
-            filler,
-            count: (bytes / filler.bytes()).max(1),
-        }
+        Listing::Straight { filler, count: (bytes / filler.bytes()).max(1) }
     }
 
     /// Bytes of the body; `usize::MAX` if the number overflows.
@@ -165,9 +162,7 @@ impl Listing {
         match *self {
             Listing::Straight { filler, count } => code.fill(filler.instructions(), count),
             Listing::Jumps { count, spacing } => {
-                let over = spacing
-                    .checked_sub(2)
-                    .and_then(|over| i8::try_from(over).ok());
+                let over = spacing.checked_sub(2).and_then(|over| i8::try_from(over).ok());
                 let over = over.expect("a short jump reaches 2 to 129 bytes further");
                 for _ in 0..count {
                     code.put(&[0xEB, over.cast_unsigned()]); // jmp
@@ -304,9 +299,7 @@ impl Window {
     /// Bytes of a round's code.
     fn body(&self) -> Span {
         let around = bytes(BEGIN) + CHAIN * ROOT.len() + bytes(self.between.before());
-        Span::of(self.between.bytes())
-            .times(self.count)
-            .plus(Span::of(around))
+        Span::of(self.between.bytes()).times(self.count).plus(Span::of(around))
     }
 
     /// Instructions per round.
@@ -327,10 +320,7 @@ impl Window {
 
 /// Bytes of instructions.
 fn bytes(instructions: &[&[u8]]) -> usize {
-    instructions
-        .iter()
-        .map(|instruction| instruction.len())
-        .sum()
+    instructions.iter().map(|instruction| instruction.len()).sum()
 }
 
 /// Bytes of a jump or call with any target: an opcode and 32 bits.

@@ -55,11 +55,7 @@ impl<'m> Matrix<'m> {
             needed,
             region,
         })?;
-        Ok(Matrix {
-            region,
-            rows,
-            row_bytes,
-        })
+        Ok(Matrix { region, rows, row_bytes })
     }
 
     /// Number of rows.
@@ -154,8 +150,9 @@ impl<'m> Product<'m> {
             return Err(ProductError::Empty);
         }
         let needed = Product::bytes(side);
-        Span::of(needed).within(region.len(), |needed, region| {
-            ProductError::RegionTooSmall { needed, region }
+        Span::of(needed).within(region.len(), |needed, region| ProductError::RegionTooSmall {
+            needed,
+            region,
         })?;
         let apart = Product::matrix_bytes(side) / size_of::<f64>();
         let (mul1, rest) = region.into_f64s().split_at_mut(apart);
@@ -194,12 +191,7 @@ impl<'m> Product<'m> {
 
     /// The matrices and the memory after them.
     pub(crate) fn parts(&mut self) -> Parts<'_> {
-        Parts {
-            mul1: self.mul1,
-            mul2: self.mul2,
-            res: self.res,
-            spare: self.spare,
-        }
+        Parts { mul1: self.mul1, mul2: self.mul2, res: self.res, spare: self.spare }
     }
 
     /// Bytes after the matrices.
@@ -223,17 +215,11 @@ mod tests {
         assert!(Matrix::new(region.reborrow(), 4, len / 4).is_ok());
         assert_eq!(
             Matrix::new(region.reborrow(), 5, len / 4).unwrap_err(),
-            MatrixError::RegionTooSmall {
-                needed: 5 * (len / 4),
-                region: len
-            }
+            MatrixError::RegionTooSmall { needed: 5 * (len / 4), region: len }
         );
         assert_eq!(
             Matrix::new(region.reborrow(), 0, 8).unwrap_err(),
-            MatrixError::Empty {
-                rows: 0,
-                row_bytes: 8
-            }
+            MatrixError::Empty { rows: 0, row_bytes: 8 }
         );
         assert!(Matrix::new(region, usize::MAX, 2).is_err());
     }
@@ -265,15 +251,9 @@ mod tests {
         let needed = 3 * 128;
         assert_eq!(
             Product::new(region.reborrow(), 3, 1).unwrap_err(),
-            ProductError::RegionTooSmall {
-                needed,
-                region: region.len()
-            }
+            ProductError::RegionTooSmall { needed, region: region.len() }
         );
-        assert_eq!(
-            Product::new(region.reborrow(), 0, 1).unwrap_err(),
-            ProductError::Empty
-        );
+        assert_eq!(Product::new(region.reborrow(), 0, 1).unwrap_err(), ProductError::Empty);
         assert!(Product::new(region, usize::MAX, 1).is_err());
     }
 }

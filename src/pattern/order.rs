@@ -83,9 +83,7 @@ pub(super) fn interleaved(count: usize, streams: usize) -> impl Iterator<Item = 
 /// Programming, volume 3, section 6.4, exercise 20).
 pub(super) fn triangular(count: usize) -> impl Iterator<Item = usize> {
     let room = count.next_power_of_two();
-    (0..room)
-        .map(move |step| triangle(step) % room)
-        .filter(move |distance| *distance < count)
+    (0..room).map(move |step| triangle(step) % room).filter(move |distance| *distance < count)
 }
 
 /// Returns the sum of the numbers up to `step`, modulo 2^64. One of two neighbours is even and is halved.
@@ -99,10 +97,7 @@ fn triangle(step: usize) -> usize {
 
 /// Returns the lowest `bits` bits of `value` in reverse order.
 fn reversed(value: usize, bits: u32) -> usize {
-    value
-        .reverse_bits()
-        .checked_shr(usize::BITS - bits)
-        .unwrap_or(0)
+    value.reverse_bits().checked_shr(usize::BITS - bits).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -111,11 +111,7 @@ impl<'m> Orders<'m> {
             needed,
             region,
         })?;
-        let mut orders = Orders {
-            region,
-            arrangement,
-            count,
-        };
+        let mut orders = Orders { region, arrangement, count };
         let mut rng = Rng::new(seed);
         for index in 0..count {
             let price = rng.below(100_000) as f64;
@@ -207,9 +203,7 @@ mod tests {
             let mut bytes = vec![0xA5; 100 * 1024];
             let region = Region::new(&mut bytes).unwrap();
             let orders = Orders::new(region, arrangement, 1024, 5).unwrap();
-            (0..1024)
-                .map(|index| orders.order(index))
-                .collect::<Vec<_>>()
+            (0..1024).map(|index| orders.order(index)).collect::<Vec<_>>()
         });
         assert_eq!(all[0], all[1]);
         assert_eq!(all[0], all[2]);
@@ -228,24 +222,13 @@ mod tests {
         let len = region.len();
         assert_eq!(
             Orders::new(region, Arrangement::Whole, 64, 1).unwrap_err(),
-            OrdersError::RegionTooSmall {
-                needed: 4096,
-                region: len
-            }
+            OrdersError::RegionTooSmall { needed: 4096, region: len }
         );
         // Times 64 it is 2^64.
-        let refused = Orders::new(
-            Region::new(&mut bytes).unwrap(),
-            Arrangement::Whole,
-            1 << 58,
-            1,
-        );
+        let refused = Orders::new(Region::new(&mut bytes).unwrap(), Arrangement::Whole, 1 << 58, 1);
         assert_eq!(
             refused.unwrap_err(),
-            OrdersError::RegionTooSmall {
-                needed: usize::MAX,
-                region: len
-            }
+            OrdersError::RegionTooSmall { needed: usize::MAX, region: len }
         );
     }
 }

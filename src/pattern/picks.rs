@@ -71,15 +71,9 @@ impl<'m> Picks<'m> {
             return Err(PicksError::Count(count));
         }
         let needed = Self::span(element, count);
-        Span::of(needed).within(region.len(), |needed, region| PicksError::RegionTooSmall {
-            needed,
-            region,
-        })?;
-        let mut picks = Picks {
-            region,
-            element,
-            count,
-        };
+        Span::of(needed)
+            .within(region.len(), |needed, region| PicksError::RegionTooSmall { needed, region })?;
+        let mut picks = Picks { region, element, count };
         for number in 0..count {
             picks.set_index(number, number);
         }
@@ -168,9 +162,7 @@ mod tests {
     }
 
     fn places(picks: Picks<'_>) -> Vec<usize> {
-        (0..picks.count())
-            .map(|number| picks.place(number))
-            .collect()
+        (0..picks.count()).map(|number| picks.place(number)).collect()
     }
 
     #[test]
@@ -195,9 +187,6 @@ mod tests {
         assert_eq!(refused(12, 4), PicksError::Element(12));
         assert_eq!(refused(8, 0), PicksError::Count(0));
         assert_eq!(refused(64, 1 << 30), PicksError::Count(1 << 30));
-        assert!(matches!(
-            refused(64, 64),
-            PicksError::RegionTooSmall { needed: 4352, .. }
-        ));
+        assert!(matches!(refused(64, 64), PicksError::RegionTooSmall { needed: 4352, .. }));
     }
 }

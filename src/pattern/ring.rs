@@ -48,12 +48,7 @@ impl<'m> Ring<'m> {
         order: Order,
     ) -> Result<Self, LayoutError> {
         let elements = layout.bind(count, region.len())?;
-        let mut ring = Ring {
-            region,
-            elements,
-            cursor: 0,
-            computed: None,
-        };
+        let mut ring = Ring { region, elements, cursor: 0, computed: None };
         match order {
             Order::Sequential => ring.link_along(1..count),
             Order::Random { seed } => ring.link_random(seed),
@@ -65,11 +60,7 @@ impl<'m> Ring<'m> {
             Order::Streams { streams } => {
                 ring.link_along(order::interleaved(count, streams).skip(1));
             }
-            Order::Runs {
-                elements,
-                path,
-                seed,
-            } => ring.link_runs(elements.max(1), path, seed),
+            Order::Runs { elements, path, seed } => ring.link_runs(elements.max(1), path, seed),
         }
         ring.cursor = ring.address_of(0);
         Ok(ring)
@@ -96,10 +87,7 @@ impl<'m> Ring<'m> {
     /// If no word at `address` fits in the region.
     pub(crate) fn set_cursor(&mut self, address: usize) {
         let offset = self.offset(address);
-        assert!(
-            offset <= self.region.len() - WORD,
-            "a walk left its ring: {address:#x}"
-        );
+        assert!(offset <= self.region.len() - WORD, "a walk left its ring: {address:#x}");
         self.cursor = address;
     }
 
@@ -354,15 +342,8 @@ mod tests {
     fn long_paths_in_blocks_and_of_runs_are_one_cycle_too() {
         let count = computed::FROM + 5;
         let mut bytes = vec![0; count * 8 + 2 * PAGE];
-        let runs = Order::Runs {
-            elements: 1,
-            path: Path::Forward,
-            seed: 1,
-        };
-        let blocks = Order::RandomInBlocks {
-            pages: computed::FROM * 8 / PAGE,
-            seed: 2,
-        };
+        let runs = Order::Runs { elements: 1, path: Path::Forward, seed: 1 };
+        let blocks = Order::RandomInBlocks { pages: computed::FROM * 8 / PAGE, seed: 2 };
         for order in [runs, blocks] {
             let region = Region::new(&mut bytes).unwrap();
             let ring = Ring::new(region, Layout::npad(0), count, order).unwrap();

@@ -72,10 +72,7 @@ pub(super) fn draw_ahead(
     }
     for (turn, below) in bounds.enumerate() {
         let slot = &mut drawn[turn % AHEAD];
-        each(Turn::Take {
-            below,
-            drawn: *slot,
-        });
+        each(Turn::Take { below, drawn: *slot });
         if let Some(below) = early.next() {
             *slot = rng.below(below);
             each(Turn::Fetch(*slot));

@@ -21,11 +21,7 @@ impl<'m> SharedRing<'m> {
     /// Creates the ring in `words`, whose elements are aligned to 8 bytes; `first` is the address of a
     /// pointer word.
     pub(super) fn new(words: &'m [AtomicU64], elements: Elements, first: usize) -> SharedRing<'m> {
-        SharedRing {
-            words,
-            elements,
-            first,
-        }
+        SharedRing { words, elements, first }
     }
 
     /// The layout.
@@ -127,11 +123,7 @@ mod tests {
             for offset in 0..4096 * 11 {
                 if let Some(address) = shared.pointer_at(offset) {
                     assert_eq!(shared.offset(address), offset);
-                    assert!(
-                        shared
-                            .pointer_at(shared.offset(shared.next(address)))
-                            .is_some()
-                    );
+                    assert!(shared.pointer_at(shared.offset(shared.next(address))).is_some());
                     found += 1;
                 }
             }

@@ -54,11 +54,7 @@ impl<'m> Visits<'m> {
         for (&place, &next) in places.iter().zip(next) {
             region.set_word(place, (start + next) as u64);
         }
-        Ok(Visits {
-            count: places.len(),
-            cursor: start + first,
-            region,
-        })
+        Ok(Visits { count: places.len(), cursor: start + first, region })
     }
 
     /// Words per round.
@@ -77,10 +73,7 @@ impl<'m> Visits<'m> {
     /// If the region has no word at `address`.
     pub(crate) fn set_cursor(&mut self, address: usize) {
         let offset = address.wrapping_sub(self.region.address());
-        assert!(
-            offset <= self.region.len() - WORD,
-            "a walk left its words: {address:#x}"
-        );
+        assert!(offset <= self.region.len() - WORD, "a walk left its words: {address:#x}");
         self.cursor = address;
     }
 

@@ -51,14 +51,7 @@ pub(super) mod bit {
 impl Encoding {
     /// Returns the encoding of an event number and unit mask, with all other fields zero.
     pub const fn new(event: u16, umask: u8) -> Self {
-        Encoding {
-            event,
-            umask,
-            cmask: 0,
-            invert: false,
-            edge: false,
-            offcore: 0,
-        }
+        Encoding { event, umask, cmask: 0, invert: false, edge: false, offcore: 0 }
     }
 
     /// Returns the encoding with this count mask: it counts cycles with at least `cmask` occurrences.
@@ -150,17 +143,10 @@ mod tests {
     fn fields_lie_where_the_manuals_draw_them() {
         let pending_cycles = Encoding::new(0x48, 0x01).cmask(1);
         assert_eq!(pending_cycles.select(Flavour::Intel), 0x0100_0148);
-        let odd = Encoding {
-            invert: true,
-            edge: true,
-            ..Encoding::new(0xC0, 0x02)
-        };
+        let odd = Encoding { invert: true, edge: true, ..Encoding::new(0xC0, 0x02) };
         assert_eq!(odd.select(Flavour::Intel), 0x0084_02C0);
         // AMD's L2 fill events have numbers above FFh.
-        assert_eq!(
-            Encoding::new(0x1C0, 0x1F).select(Flavour::Amd),
-            0x1_0000_1FC0
-        );
+        assert_eq!(Encoding::new(0x1C0, 0x1F).select(Flavour::Amd), 0x1_0000_1FC0);
         assert_eq!(Encoding::new(0x1C0, 0x1F).select(Flavour::Intel), 0x1FC0);
     }
 }

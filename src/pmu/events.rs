@@ -57,22 +57,18 @@ pub(super) fn find(name: &str, microarch: Microarch) -> Option<EventCode> {
 
 /// Returns all events of a core, sorted by name.
 pub fn events(microarch: Microarch) -> impl Iterator<Item = EventCode> {
-    lines()
-        .filter_map(Row::parse)
-        .filter_map(move |row| on(microarch, &row))
+    lines().filter_map(Row::parse).filter_map(move |row| on(microarch, &row))
 }
 
 /// Returns the event of a row if the row applies to this core.
 fn on(microarch: Microarch, row: &Row) -> Option<EventCode> {
-    row.cores()
-        .any(|mark| mark == microarch.mark())
-        .then_some(EventCode {
-            name: row.name,
-            microarch,
-            encoding: row.encoding,
-            counters: row.counters,
-            fixed: row.fixed,
-        })
+    row.cores().any(|mark| mark == microarch.mark()).then_some(EventCode {
+        name: row.name,
+        microarch,
+        encoding: row.encoding,
+        counters: row.counters,
+        fixed: row.fixed,
+    })
 }
 
 /// Returns the rows of one name. Only the lines with this name are parsed in full.
@@ -132,11 +128,7 @@ impl Row {
         };
         let offcore = or_none(next()?, |text| u64::from_str_radix(text, 16).ok())?.unwrap_or(0);
         let cores = next()?;
-        next().is_none().then_some(Row {
-            encoding: row.encoding.offcore(offcore),
-            cores,
-            ..row
-        })
+        next().is_none().then_some(Row { encoding: row.encoding.offcore(offcore), cores, ..row })
     }
 
     /// Returns the marks of the cores that the row applies to.
@@ -190,9 +182,7 @@ impl UnknownEvent {
         UnknownEvent {
             name: Text::new(name.as_bytes()),
             microarch,
-            nearest: nearest
-                .map(|event| event.name)
-                .filter(|nearest| shared(nearest) >= SHARED),
+            nearest: nearest.map(|event| event.name).filter(|nearest| shared(nearest) >= SHARED),
         }
     }
 
@@ -228,11 +218,7 @@ mod tests {
     fn a_line_says_how_an_event_is_selected() {
         let row = Row::parse("RS_EVENTS.EMPTY_END,5E,01,1,ie,F,,,SNB IVB").unwrap();
         assert_eq!(row.name, "RS_EVENTS.EMPTY_END");
-        let expected = Encoding {
-            invert: true,
-            edge: true,
-            ..Encoding::new(0x5E, 0x01).cmask(1)
-        };
+        let expected = Encoding { invert: true, edge: true, ..Encoding::new(0x5E, 0x01).cmask(1) };
         assert_eq!((row.encoding, row.counters), (expected, 0b1111));
         assert_eq!(row.fixed, None);
         assert!(row.cores().eq(["SNB", "IVB"]));

@@ -211,11 +211,7 @@ mod tests {
 
     impl Fake<'_> {
         fn of(value: u64) -> Self {
-            Fake {
-                value,
-                meanwhile: &|| (),
-                asked: Cell::new(None),
-            }
+            Fake { value, meanwhile: &|| (), asked: Cell::new(None) }
         }
     }
 
@@ -265,40 +261,25 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why_and_executes_nothing() {
         let counters = Fake::of(5);
-        let forbidden = Page {
-            capabilities: MEANT.into(),
-            ..page(1, 0, 48)
-        };
+        let forbidden = Page { capabilities: MEANT.into(), ..page(1, 0, 48) };
         assert_eq!(read(&forbidden, &counters), Err(Unread::Forbidden));
         // Before Linux 3.12 the bits had another meaning.
-        let ancient = Page {
-            capabilities: USER_RDPMC.into(),
-            ..page(1, 0, 48)
-        };
+        let ancient = Page { capabilities: USER_RDPMC.into(), ..page(1, 0, 48) };
         assert_eq!(read(&ancient, &counters), Err(Unread::Forbidden));
         assert_eq!(read(&page(0, 7, 48), &counters), Err(Unread::NotCounting));
         for width in [0, 65, u16::MAX] {
-            assert_eq!(
-                read(&page(1, 0, width), &counters),
-                Err(Unread::Width(width))
-            );
+            assert_eq!(read(&page(1, 0, width), &counters), Err(Unread::Width(width)));
         }
         assert_eq!(counters.asked.get(), None);
     }
 
     #[test]
     fn a_page_that_is_always_being_written_is_given_up() {
-        let odd = Page {
-            lock: 7.into(),
-            ..page(1, 0, 48)
-        };
+        let odd = Page { lock: 7.into(), ..page(1, 0, 48) };
         assert_eq!(read(&odd, &Fake::of(1)), Err(Unread::Torn));
         let moving = page(1, 0, 48);
         let write = || _ = moving.lock.fetch_add(2, Ordering::Relaxed);
-        let restless = Fake {
-            meanwhile: &write,
-            ..Fake::of(1)
-        };
+        let restless = Fake { meanwhile: &write, ..Fake::of(1) };
         assert_eq!(read(&moving, &restless), Err(Unread::Torn));
         assert_eq!(moving.lock.load(Ordering::Relaxed), 2 * PATIENCE);
     }
@@ -312,10 +293,7 @@ mod tests {
             page.capabilities.store(MEANT, Ordering::Relaxed);
             page.lock.fetch_add(1, Ordering::Relaxed);
         };
-        let counters = Fake {
-            meanwhile: &take_back,
-            ..Fake::of(2)
-        };
+        let counters = Fake { meanwhile: &take_back, ..Fake::of(2) };
         assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
     }
 
@@ -351,10 +329,7 @@ mod tests {
         });
         values.push(read(&page, &Fake::of(0)).unwrap());
         for reading in &values {
-            assert!(
-                reading.value == 0 || reading.value == reading.enabled,
-                "{reading:?}"
-            );
+            assert!(reading.value == 0 || reading.value == reading.enabled, "{reading:?}");
         }
         assert!(values.is_sorted_by_key(|reading| reading.value));
         assert_eq!(values.last().unwrap().value, 19_999_000);
@@ -412,23 +387,13 @@ mod tests {
 
     #[test]
     fn shared_counters_are_extrapolated_and_say_so() {
-        let reading = Reading {
-            value: 50,
-            enabled: 300,
-            running: 100,
-        };
+        let reading = Reading { value: 50, enabled: 300, running: 100 };
         assert!(reading.multiplexed());
         assert_eq!(reading.scaled(), Some(150.0));
-        let alone = Reading {
-            running: 300,
-            ..reading
-        };
+        let alone = Reading { running: 300, ..reading };
         assert!(!alone.multiplexed());
         assert_eq!(alone.scaled(), Some(50.0));
-        let never = Reading {
-            running: 0,
-            ..reading
-        };
+        let never = Reading { running: 0, ..reading };
         assert_eq!(never.scaled(), None);
         // No time passes between two updates of the page.
         let short = reading.since(&reading);
@@ -438,10 +403,7 @@ mod tests {
     /// The count is of this moment, and the times are of the last update.
     #[test]
     fn what_took_turns_is_not_read_from_the_page() {
-        let turns = Page {
-            time_running: 100.into(),
-            ..page(1, 50, 48)
-        };
+        let turns = Page { time_running: 100.into(), ..page(1, 50, 48) };
         assert_eq!(read(&turns, &Fake::of(0)), Err(Unread::Turns));
         turns.time_running.store(300, Ordering::Relaxed);
         assert_eq!(read(&turns, &Fake::of(0)).unwrap().value, 50);
@@ -449,11 +411,7 @@ mod tests {
 
     #[test]
     fn a_difference_survives_a_counter_that_went_round() {
-        let reading = |value, enabled| Reading {
-            value,
-            enabled,
-            running: enabled,
-        };
+        let reading = |value, enabled| Reading { value, enabled, running: enabled };
         let difference = reading(5, 900).since(&reading(u64::MAX - 4, 100));
         assert_eq!(difference, reading(10, 800));
     }

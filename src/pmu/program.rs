@@ -52,12 +52,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             registers,
             general: [None; MOST],
             fixed: [false; FIXED],
-            before: Before {
-                select: [0; MOST],
-                fixed: 0,
-                control: 0,
-                offcore: None,
-            },
+            before: Before { select: [0; MOST], fixed: 0, control: 0, offcore: None },
         };
         this.take_over();
         this
@@ -103,11 +98,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         };
         let Some(n) = wanted.find(|&n| self.general[usize::from(n)].is_none()) else {
             let holder = self.general[usize::from(first)].unwrap_or_default();
-            return Err(ProgramError::Full {
-                able,
-                first,
-                holder,
-            });
+            return Err(ProgramError::Full { able, first, holder });
         };
         if event.offcore != 0 {
             self.check_offcore(event.offcore)?;
@@ -132,9 +123,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     /// Returns the values that the events need in the off-core response register.
     fn offcore(&self) -> impl Iterator<Item = u64> {
         let events = self.general.iter().flatten();
-        events
-            .map(|event| event.offcore)
-            .filter(|&wanted| wanted != 0)
+        events.map(|event| event.offcore).filter(|&wanted| wanted != 0)
     }
 
     /// Assigns an event of the tables to its fixed counter, or else to a general counter that can count
@@ -293,11 +282,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     fn all(&self) -> u64 {
         let general = (0..MOST as u8).filter(|&n| self.general[usize::from(n)].is_some());
         let fixed = (0..FIXED as u8).filter(|&n| self.fixed[usize::from(n)]);
-        general
-            .map(Slot::General)
-            .chain(fixed.map(Slot::Fixed))
-            .map(Slot::place)
-            .sum()
+        general.map(Slot::General).chain(fixed.map(Slot::Fixed)).map(Slot::place).sum()
     }
 
     /// Returns the fixed-counter control value: four bits per fixed counter, of which the lower two make

@@ -80,10 +80,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         calibration: calibration_of(header),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);
-    Machine {
-        calibration,
-        ..machine
-    }
+    Machine { calibration, ..machine }
 }
 
 /// Returns the calibration for predictions, as far as the header determines it.
@@ -96,11 +93,7 @@ fn calibration_of(header: &Header) -> Calibration {
         entries: tlb.entries,
         ways: (tlb.ways > 0).then_some(tlb.ways),
     });
-    Calibration::known(
-        tlbs.collect(),
-        header.hypervisor.is_some(),
-        core_of(&header.cpu),
-    )
+    Calibration::known(tlbs.collect(), header.hypervisor.is_some(), core_of(&header.cpu))
 }
 
 /// Returns the order of CPUs by which the run placed its threads.
@@ -154,11 +147,7 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
             generation => format!("{generation} ({})", core.name),
         }),
         core: identity.core().map(|core| core.name.to_owned()),
-        features: features
-            .iter()
-            .map(Feature::name)
-            .map(str::to_owned)
-            .collect(),
+        features: features.iter().map(Feature::name).map(str::to_owned).collect(),
         caches: Caches::detect().iter().map(CacheLine::from).collect(),
         tlbs: Tlbs::detect().iter().map(tlb_line).collect(),
     }
@@ -222,13 +211,7 @@ mod tests {
             (Vendor::Intel, 0x06, 0x17, "Core"),
             (Vendor::Intel, 0x06, 0x8f, "Golden Cove"),
         ] {
-            let identity = Identity {
-                vendor,
-                family,
-                model,
-                vectors: Vectors::Sse,
-                ..here
-            };
+            let identity = Identity { vendor, family, model, vectors: Vectors::Sse, ..here };
             let line = cpu_line(&identity, Features::detect());
             assert_eq!(core_of(&line).map(|core| core.name), Some(core));
             // A record of an earlier version lacks the field.
@@ -249,15 +232,8 @@ mod tests {
             shared_by: Some(2),
             inclusive: Some(false),
         };
-        let fully = Cache {
-            ways: Some(768),
-            fully_associative: true,
-            ..cache
-        };
-        let untold = Cache {
-            ways: None,
-            ..cache
-        };
+        let fully = Cache { ways: Some(768), fully_associative: true, ..cache };
+        let untold = Cache { ways: None, ..cache };
         for cache in [cache, fully, untold] {
             assert_eq!(cache_of(&CacheLine::from(&cache)), Some(cache));
         }
@@ -277,14 +253,8 @@ mod tests {
             inclusive: None,
         };
         assert!(cache_of(&good).is_some());
-        let empty = CacheLine {
-            bytes: 0,
-            ..good.clone()
-        };
-        let strange = CacheLine {
-            holds: "dreams".into(),
-            ..good
-        };
+        let empty = CacheLine { bytes: 0, ..good.clone() };
+        let strange = CacheLine { holds: "dreams".into(), ..good };
         assert_eq!((cache_of(&empty), cache_of(&strange)), (None, None));
     }
 
@@ -292,10 +262,7 @@ mod tests {
     fn what_is_counted_and_why_not_comes_back_as_it_was() {
         let counting = Counting::of([
             (Quantity::L1dMisses, Ok("MEM_LOAD_RETIRED.L1_MISS".into())),
-            (
-                Quantity::LoopOps,
-                Err("this core has no such buffer".into()),
-            ),
+            (Quantity::LoopOps, Err("this core has no such buffer".into())),
         ]);
         assert_eq!(counting_of(&counting_lines(&counting)), counting);
         assert_eq!(counting_of(&[]), Counting::default());

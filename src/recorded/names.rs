@@ -19,24 +19,12 @@ const RENAMED: [(&str, &str); 21] = [
     ("requests a point", "requests per point"),
     ("means read again, a point", "means read again per point"),
     ("hyper-threads a core", "hyper-threads per core"),
-    (
-        "last-level caches a processor",
-        "last-level caches per processor",
-    ),
+    ("last-level caches a processor", "last-level caches per processor"),
     ("cycles of work a node", "cycles of work per node"),
     ("operations a second quoted", "operations per second quoted"),
-    (
-        "1,000 lines of one's own",
-        "1,000 lines that no other core holds",
-    ),
-    (
-        "addition to a line of one's own",
-        "addition to a line that the core owns",
-    ),
-    (
-        "the same to a line of one's own",
-        "the same to a line that the core owns",
-    ),
+    ("1,000 lines of one's own", "1,000 lines that no other core holds"),
+    ("addition to a line of one's own", "addition to a line that the core owns"),
+    ("the same to a line of one's own", "the same to a line that the core owns"),
 ];
 
 /// Returns the name of today of a series in a record.
@@ -57,23 +45,14 @@ mod tests {
     #[test]
     fn a_former_name_is_read_as_that_of_today() {
         for (former, today) in [
-            (
-                "random walk, one line an element",
-                "random walk, one line per element",
-            ),
-            (
-                "a walk in order, one line a page",
-                "a walk in order, one line per page",
-            ),
+            ("random walk, one line an element", "random walk, one line per element"),
+            ("a walk in order, one line a page", "a walk in order, one line per page"),
             ("load, a line a page", "load, one line per page"),
             (
                 "one a page, rotating offset, 2 MiB pages",
                 "one per page, rotating offset, 2 MiB pages",
             ),
-            (
-                "ns a read of a thread, all iterations",
-                "ns per read of a thread, all iterations",
-            ),
+            ("ns a read of a thread, all iterations", "ns per read of a thread, all iterations"),
             ("a line of each page", "a line of each page"),
         ] {
             assert_eq!(of_today(former.to_owned()), today);

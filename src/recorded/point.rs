@@ -34,12 +34,7 @@ impl PointLine {
         {
             point.state = State::Untestable(Untestable(format!("the count is {value}")));
         }
-        PointLine {
-            experiment: experiment.to_owned(),
-            pass,
-            same_as: None,
-            point,
-        }
+        PointLine { experiment: experiment.to_owned(), pass, same_as: None, point }
     }
 }
 
@@ -95,39 +90,19 @@ impl TryFrom<Raw> for PointLine {
             experiment: raw.experiment,
             pass: raw.pass,
             same_as,
-            point: Point {
-                series: names::of_today(raw.series),
-                x: raw.x,
-                state,
-            },
+            point: Point { series: names::of_today(raw.series), x: raw.x, state },
         })
     }
 }
 
 /// Returns the rest of the flag that begins with `prefix`.
 fn flag<'a>(timed: &'a Timed, prefix: &str) -> Option<&'a str> {
-    timed
-        .flags
-        .iter()
-        .find_map(|flag| flag.strip_prefix(prefix))
+    timed.flags.iter().find_map(|flag| flag.strip_prefix(prefix))
 }
 
 fn timed_of(measured: Measured, same_as: Option<String>) -> Timed {
-    let Summary {
-        n,
-        median,
-        mad,
-        min,
-        interval,
-    } = measured.ticks;
-    let Work {
-        loads,
-        stores,
-        bytes_read,
-        bytes_written,
-        flops,
-        instructions,
-    } = measured.work;
+    let Summary { n, median, mad, min, interval } = measured.ticks;
+    let Work { loads, stores, bytes_read, bytes_written, flops, instructions } = measured.work;
     let mut flags = Vec::new();
     flags.extend(noisy_flag(measured.ticks.interval).map(str::to_owned));
     let disturbed = measured.disturbed;
@@ -170,12 +145,7 @@ fn measured_of(timed: Timed) -> Measured {
     let disturbed = disturbed.unwrap_or(0);
     let quiet = timed.samples.len().saturating_sub(disturbed);
     let ends = [Ended::Budget, Ended::Full, Ended::Stopped];
-    let flagged = |end: &Ended| {
-        timed
-            .flags
-            .iter()
-            .any(|flag| ended_flag(*end) == Some(flag))
-    };
+    let flagged = |end: &Ended| timed.flags.iter().any(|flag| ended_flag(*end) == Some(flag));
     // Counts of quantities that this version does not know are dropped.
     let count = |line: &CountLine<String>| {
         Some(Count {
@@ -246,12 +216,7 @@ mod tests {
                     flops: 5_000_000_000,
                     instructions: 7,
                 },
-                samples: vec![Sample {
-                    short: 10,
-                    long: 20,
-                    yardstick: 3,
-                    disturbed: true,
-                }],
+                samples: vec![Sample { short: 10, long: 20, yardstick: 3, disturbed: true }],
                 disturbed,
                 quality: Quality::SharedCore,
                 ended,
@@ -262,9 +227,7 @@ mod tests {
                     value: Interval::new(0.9, 1.1),
                     multiplexed: true,
                 }],
-                runs: Distribution::of(&mut [100, 101, 250], 100)
-                    .into_iter()
-                    .collect(),
+                runs: Distribution::of(&mut [100, 101, 250], 100).into_iter().collect(),
                 interrupts: Some(3),
                 thread_stats: Some(ThreadStats {
                     workers: 4,
@@ -275,13 +238,7 @@ mod tests {
                     one_core: true,
                     two_cores: true,
                     round_trip: Some(650.5),
-                    lead: Some(RunAhead {
-                        least: 0,
-                        lower: 10,
-                        median: 50,
-                        upper: 90,
-                        most: 100,
-                    }),
+                    lead: Some(RunAhead { least: 0, lower: 10, median: 50, upper: 90, most: 100 }),
                 }),
                 confidence: None,
             })),
@@ -289,10 +246,7 @@ mod tests {
     }
 
     fn line(point: &Point) -> PointLine {
-        PointLine {
-            same_as: Some("E1".into()),
-            ..PointLine::new("D14", 3, point.clone())
-        }
+        PointLine { same_as: Some("E1".into()), ..PointLine::new("D14", 3, point.clone()) }
     }
 
     fn through_text(point: &Point) -> Point {
@@ -314,31 +268,19 @@ mod tests {
                 assert_eq!(through_text(&point), point);
             }
         }
-        for state in [
-            State::Counted(0.1 + 0.2),
-            State::Untestable(Untestable("no huge pages".into())),
-        ] {
-            let point = Point {
-                series: "a".into(),
-                x: 0.1,
-                state,
-            };
+        for state in
+            [State::Counted(0.1 + 0.2), State::Untestable(Untestable("no huge pages".into()))]
+        {
+            let point = Point { series: "a".into(), x: 0.1, state };
             assert_eq!(through_text(&point), point);
         }
     }
 
     #[test]
     fn a_count_that_json_cannot_tell_becomes_a_reason() {
-        let point = Point {
-            series: "a".into(),
-            x: 1.0,
-            state: State::Counted(f64::INFINITY),
-        };
+        let point = Point { series: "a".into(), x: 1.0, state: State::Counted(f64::INFINITY) };
         let back = through_text(&point);
-        assert_eq!(
-            back.state,
-            State::Untestable(Untestable("the count is inf".into()))
-        );
+        assert_eq!(back.state, State::Untestable(Untestable("the count is inf".into())));
     }
 
     #[test]

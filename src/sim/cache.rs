@@ -72,10 +72,7 @@ impl Cache {
             Replacement::Random { seed } => Kept::Random(Random::new(seed)),
             Replacement::Qlru(qlru) => Kept::Qlru(Ages::new(qlru, sets, ways)),
         };
-        Cache {
-            level: Level::new(design),
-            kept,
-        }
+        Cache { level: Level::new(design), kept }
     }
 
     /// Also counts per set.
@@ -258,19 +255,13 @@ impl Tlb {
     /// Returns empty TLBs.
     pub fn new(design: TlbDesign) -> Self {
         let cache = |geometry| Cache::new(Design::lru(geometry));
-        Tlb {
-            first: cache(design.first),
-            second: design.second.map(cache),
-        }
+        Tlb { first: cache(design.first), second: design.second.map(cache) }
     }
 
     /// Translates the pages of a reference.
     #[inline]
     pub fn reference(&mut self, reference: Reference) {
-        let load = Reference {
-            op: Op::Load,
-            ..reference
-        };
+        let load = Reference { op: Op::Load, ..reference };
         if !self.first.reference(load)
             && let Some(second) = &mut self.second
         {

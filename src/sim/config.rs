@@ -55,20 +55,10 @@ impl FromStr for HierarchyDesign {
     /// Parses `NAME=SIZE/WAYS/LINE:OPTION:...,NAME=...`, ignoring case.
     fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut parts = Parts::default();
-        for part in text
-            .split(',')
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-        {
-            parts.take(part).map_err(|reason| ConfigError {
-                part: part.to_owned(),
-                reason,
-            })?;
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            parts.take(part).map_err(|reason| ConfigError { part: part.to_owned(), reason })?;
         }
-        parts.into_design().map_err(|reason| ConfigError {
-            part: text.to_owned(),
-            reason,
-        })
+        parts.into_design().map_err(|reason| ConfigError { part: text.to_owned(), reason })
     }
 }
 
@@ -96,10 +86,8 @@ impl Parts {
                 }
                 let level = level(what)?;
                 if level.inclusion != Inclusion::NonInclusive || !level.prefetchers.is_empty() {
-                    return Err(
-                        "L1i takes a policy, and neither prefetchers nor ni, incl or excl"
-                            .to_owned(),
-                    );
+                    return Err("L1i takes a policy, and neither prefetchers nor ni, incl or excl"
+                        .to_owned());
                 }
                 self.instructions = Instructions::Own(level.cache);
                 return Ok(());
@@ -163,11 +151,7 @@ impl Parts {
                 })
             }
         };
-        let design = HierarchyDesign {
-            instructions: self.instructions,
-            levels,
-            tlb,
-        };
+        let design = HierarchyDesign { instructions: self.instructions, levels, tlb };
         design.check().map_err(|error| error.to_string())?;
         Ok(design)
     }
@@ -207,9 +191,7 @@ fn geometry(text: &str) -> Result<Geometry, String> {
 /// Groups of options of which a cache has one: its replacement, what a write does on a hit and on a miss, and
 /// whether it includes the caches before it.
 const EITHER: [&[&str]; 4] = [
-    &[
-        "lru", "rr", "fifo", "plru", "mru", "bit-plru", "random", "qlru",
-    ],
+    &["lru", "rr", "fifo", "plru", "mru", "bit-plru", "random", "qlru"],
     &["wb", "wt"],
     &["wa", "nwa"],
     &["ni", "incl", "excl"],
@@ -219,11 +201,7 @@ const EITHER: [&[&str]; 4] = [
 fn group_of(option: &str) -> Option<&'static [&'static str]> {
     let lower = option.to_ascii_lowercase();
     let word = lower.split('@').next().unwrap_or_default();
-    let word = if word.starts_with("qlru") {
-        "qlru"
-    } else {
-        word
-    };
+    let word = if word.starts_with("qlru") { "qlru" } else { word };
     EITHER.into_iter().find(|group| group.contains(&word))
 }
 
@@ -231,9 +209,7 @@ fn group_of(option: &str) -> Option<&'static [&'static str]> {
 fn is_new(before: &[&str], option: &str) -> Result<(), String> {
     let same = |of: &&&str| group_of(of).is_some_and(|group| group_of(option) == Some(group));
     match before.iter().find(same) {
-        Some(other) => Err(format!(
-            "`{other}` and `{option}`: a cache has only one of them"
-        )),
+        Some(other) => Err(format!("`{other}` and `{option}`: a cache has only one of them")),
         None => Ok(()),
     }
 }
@@ -251,11 +227,7 @@ fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
         ("rr" | "fifo", None) => cache.replacement = Replacement::RoundRobin,
         ("plru", None) => cache.replacement = Replacement::TreePlru,
         ("mru" | "bit-plru", None) => cache.replacement = Replacement::BitPlru,
-        ("random", seed) => {
-            cache.replacement = Replacement::Random {
-                seed: seed.unwrap_or(1),
-            }
-        }
+        ("random", seed) => cache.replacement = Replacement::Random { seed: seed.unwrap_or(1) },
         ("wb", None) => cache.write_hit = WriteHit::Back,
         ("wt", None) => cache.write_hit = WriteHit::Through,
         ("wa", None) => cache.write_miss = WriteMiss::Allocate,
@@ -268,13 +240,9 @@ fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
         ("stream", lines) => {
             let lines = lines.unwrap_or(STREAM_AHEAD.into());
             if !(1..=MOST_AHEAD.into()).contains(&lines) {
-                return Err(format!(
-                    "`{option}`: a stream runs 1 to {MOST_AHEAD} lines ahead"
-                ));
+                return Err(format!("`{option}`: a stream runs 1 to {MOST_AHEAD} lines ahead"));
             }
-            level
-                .prefetchers
-                .push(Prefetcher::Streamer { ahead: lines as u8 });
+            level.prefetchers.push(Prefetcher::Streamer { ahead: lines as u8 });
         }
         (name, None) if name.starts_with("qlru") => {
             let qlru = name.parse();
@@ -426,10 +394,7 @@ mod tests {
     fn lines_are_of_64_bytes_and_lru_if_nobody_says() {
         assert_eq!(design("l1d=32kib/8"), design("L1d=32768/8/64:LRU:wb:wa:ni"));
         assert_eq!(design(" L2=1M/8 , L1d=32K/8,"), design("L1d=32K/8,L2=1M/8"));
-        assert_eq!(
-            design("L1d=32K/8,dTLB=64/4"),
-            design("L1d=32K/8,dTLB=64/4/4096")
-        );
+        assert_eq!(design("L1d=32K/8,dTLB=64/4"), design("L1d=32K/8,dTLB=64/4/4096"));
         assert_eq!(design("L1d=32K/8:stream"), design("L1d=32K/8:stream@4"));
     }
 
@@ -456,10 +421,7 @@ mod tests {
             ("L1d=32K/8:lfu", "`lfu`: an option is a policy"),
             ("L1d=32K/8:lru@3", "an option is"),
             ("L1d=32K/8:lru:rr", "`lru` and `rr`: a cache has only one"),
-            (
-                "L1d=32K/8:random@3:next:QLRU_H11_M1_R0_U0",
-                "`random@3` and",
-            ),
+            ("L1d=32K/8:random@3:next:QLRU_H11_M1_R0_U0", "`random@3` and"),
             ("L1d=32K/8:wb:WT", "`wb` and `WT`"),
             ("L1d=32K/8:nwa:wa", "`nwa` and `wa`"),
             ("L1i=32K/8:incl:excl", "`incl` and `excl`"),
@@ -482,10 +444,7 @@ mod tests {
             ("L1d=32K/8:incl", "no level before"),
             ("L1d=32K/8/64,L2=1M/8/32", "shorter"),
             ("L1d=32K/8:wt,L2=1M/8:excl", "exclusive"),
-            (
-                "L1d=32K/8:next,L2=1M/8:excl:stream",
-                "level 2 is exclusive and has a prefetcher",
-            ),
+            ("L1d=32K/8:next,L2=1M/8:excl:stream", "level 2 is exclusive and has a prefetcher"),
             ("L1d=32K/8,STLB=1536/12", "without a dTLB"),
             ("L1d=32K/8,dTLB=60/7", "multiple"),
         ];

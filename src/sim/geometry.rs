@@ -77,11 +77,7 @@ impl Geometry {
         if size / line > MOST_LINES {
             return Err(GeometryError::Large(size / line));
         }
-        Ok(Geometry {
-            sets: size / multiple,
-            ways: ways as u32,
-            line_bits: line.trailing_zeros(),
-        })
+        Ok(Geometry { sets: size / multiple, ways: ways as u32, line_bits: line.trailing_zeros() })
     }
 
     /// Returns the geometry of a cache of `size` bytes with a single set: every line may be in any way
@@ -128,11 +124,7 @@ impl Geometry {
 
     /// Returns S: the address bits that select the set, if the number of sets is a power of two.
     pub const fn set_bits(&self) -> Option<u32> {
-        if self.sets.is_power_of_two() {
-            Some(self.sets.trailing_zeros())
-        } else {
-            None
-        }
+        if self.sets.is_power_of_two() { Some(self.sets.trailing_zeros()) } else { None }
     }
 
     /// Returns the number of the line that holds an address.
@@ -144,21 +136,13 @@ impl Geometry {
     /// Returns the set of a line: its number modulo the number of sets.
     #[inline]
     pub const fn set_of(&self, line: u64) -> u64 {
-        if self.sets.is_power_of_two() {
-            line & (self.sets - 1)
-        } else {
-            line % self.sets
-        }
+        if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets }
     }
 
     /// Returns tag, set and offset of an address, which is `(tag * sets + set) * line + offset`.
     pub const fn split(&self, address: u64) -> Split {
         let line = self.line_of(address);
-        Split {
-            tag: line / self.sets,
-            set: self.set_of(line),
-            offset: address & (self.line() - 1),
-        }
+        Split { tag: line / self.sets, set: self.set_of(line), offset: address & (self.line() - 1) }
     }
 }
 
@@ -210,19 +194,12 @@ impl Design {
 
     /// Returns the design with another replacement policy.
     pub const fn replacing(self, replacement: Replacement) -> Self {
-        Design {
-            replacement,
-            ..self
-        }
+        Design { replacement, ..self }
     }
 
     /// Returns the design with another write policy.
     pub const fn writing(self, write_hit: WriteHit, write_miss: WriteMiss) -> Self {
-        Design {
-            write_hit,
-            write_miss,
-            ..self
-        }
+        Design { write_hit, write_miss, ..self }
     }
 }
 

@@ -19,10 +19,7 @@ pub(super) struct Evicted {
 
 impl Evicted {
     fn from(entry: Entry) -> Option<Self> {
-        (entry != EMPTY).then_some(Evicted {
-            line: entry >> FLAG_BITS,
-            dirty: entry & DIRTY != 0,
-        })
+        (entry != EMPTY).then_some(Evicted { line: entry >> FLAG_BITS, dirty: entry & DIRTY != 0 })
     }
 }
 

@@ -52,11 +52,7 @@ pub(super) struct Engine {
 enum Memory {
     NextLine,
     Stride(Box<[Pace]>),
-    Streamer {
-        ahead: u64,
-        streams: Box<[Stream]>,
-        clock: u64,
-    },
+    Streamer { ahead: u64, streams: Box<[Stream]>, clock: u64 },
 }
 
 /// The accesses of an instruction.
@@ -115,11 +111,7 @@ impl Engine {
                     }
                 }
             }
-            Memory::Streamer {
-                ahead,
-                streams,
-                clock,
-            } => {
+            Memory::Streamer { ahead, streams, clock } => {
                 if !seen.fresh {
                     return;
                 }
@@ -147,11 +139,7 @@ fn pace(paces: &mut [Pace], seen: Seen) -> Option<u64> {
     let place = (seen.instruction ^ seen.instruction >> 6) as usize % paces.len();
     let pace = &mut paces[place];
     if pace.instruction != Some(seen.instruction) {
-        *pace = Pace {
-            instruction: Some(seen.instruction),
-            last: seen.address,
-            ..Pace::default()
-        };
+        *pace = Pace { instruction: Some(seen.instruction), last: seen.address, ..Pace::default() };
         return None;
     }
     let stride = seen.address.wrapping_sub(pace.last) as i64;
@@ -172,17 +160,10 @@ fn pace(paces: &mut [Pace], seen: Seen) -> Option<u64> {
 /// negative if downwards.
 fn stream(streams: &mut [Stream], line: u64, page_bits: u32, now: u64) -> i8 {
     let page = line >> page_bits;
-    let known = streams
-        .iter()
-        .position(|stream| stream.used != 0 && stream.page == page);
+    let known = streams.iter().position(|stream| stream.used != 0 && stream.page == page);
     let Some(known) = known else {
         if let Some(oldest) = streams.iter_mut().min_by_key(|stream| stream.used) {
-            *oldest = Stream {
-                page,
-                last: line,
-                trend: 0,
-                used: now,
-            };
+            *oldest = Stream { page, last: line, trend: 0, used: now };
         }
         return 0;
     };
@@ -213,12 +194,7 @@ mod tests {
             .iter()
             .map(|&address| {
                 let mut lines = Vec::new();
-                let seen = Seen {
-                    address,
-                    line: address >> 6,
-                    instruction: 0,
-                    fresh: true,
-                };
+                let seen = Seen { address, line: address >> 6, instruction: 0, fresh: true };
                 engine.see(seen, |line| lines.push(line));
                 lines
             })
@@ -238,11 +214,7 @@ mod tests {
         let wanted = [&none, &none, &third, &fourth, &none, &none];
         assert!(up.iter().eq(wanted));
         // The first address is no distance.
-        assert!(
-            asked(Prefetcher::Stride, &[4096, 8192])
-                .iter()
-                .all(Vec::is_empty)
-        );
+        assert!(asked(Prefetcher::Stride, &[4096, 8192]).iter().all(Vec::is_empty));
         let down = asked(Prefetcher::Stride, &[4096, 3840, 3584]);
         assert!(down.iter().eq([&none, &none, &vec![52]]));
     }

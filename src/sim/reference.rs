@@ -26,14 +26,8 @@ pub enum Op {
 
 impl Op {
     /// Every operation, in the order of their numbers, which traces in the compact form contain.
-    pub(super) const ALL: [Op; 6] = [
-        Op::Fetch,
-        Op::Load,
-        Op::Store,
-        Op::Modify,
-        Op::NonTemporalStore,
-        Op::Prefetch,
-    ];
+    pub(super) const ALL: [Op; 6] =
+        [Op::Fetch, Op::Load, Op::Store, Op::Modify, Op::NonTemporalStore, Op::Prefetch];
 
     /// Number of operations.
     pub(crate) const COUNT: usize = Op::ALL.len();
@@ -66,29 +60,17 @@ pub struct Reference {
 impl Reference {
     /// Returns an instruction fetch.
     pub const fn fetch(address: u64, bytes: u32) -> Self {
-        Reference {
-            address,
-            bytes,
-            op: Op::Fetch,
-        }
+        Reference { address, bytes, op: Op::Fetch }
     }
 
     /// Returns a load.
     pub const fn load(address: u64, bytes: u32) -> Self {
-        Reference {
-            address,
-            bytes,
-            op: Op::Load,
-        }
+        Reference { address, bytes, op: Op::Load }
     }
 
     /// Returns a store.
     pub const fn store(address: u64, bytes: u32) -> Self {
-        Reference {
-            address,
-            bytes,
-            op: Op::Store,
-        }
+        Reference { address, bytes, op: Op::Store }
     }
 
     /// Returns the reference of a kernel's access, with the kernel's memory at `base`.
@@ -195,10 +177,7 @@ impl Add for Outcomes {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Outcomes {
-            hits: self.hits + other.hits,
-            misses: self.misses + other.misses,
-        }
+        Outcomes { hits: self.hits + other.hits, misses: self.misses + other.misses }
     }
 }
 

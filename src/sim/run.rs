@@ -70,10 +70,7 @@ impl Shape {
         // The largest power of two that divides both numbers of sets.
         let sets = 1 << sets.map(u64::trailing_zeros).into_iter().min()?;
         let mask = PLACES.min(sets) as u64 - 1;
-        (mask > 0).then_some(Shape {
-            fetches,
-            places: Places { line_bits, mask },
-        })
+        (mask > 0).then_some(Shape { fetches, places: Places { line_bits, mask } })
     }
 
     /// Serves references, through `others` where they need more than a count of hits.
@@ -131,10 +128,7 @@ impl Shape {
                 break;
             }
         }
-        Served {
-            references: served,
-            hits,
-        }
+        Served { references: served, hits }
     }
 }
 
@@ -223,9 +217,7 @@ impl<const USUAL: bool> Recent<USUAL> {
             // The offset of the first byte, if its line is that of the place. No offset is that large if it is
             // another line.
             let first = reference.address ^ place[reference.op as usize];
-            let last = first
-                .wrapping_add(u64::from(reference.bytes))
-                .wrapping_sub(1);
+            let last = first.wrapping_add(u64::from(reference.bytes)).wrapping_sub(1);
             let other = first | last >= 1 << self.places.line_bits();
             if !other {
                 counted.add(reference.op);

@@ -98,11 +98,7 @@ impl Stack {
     /// # Panics
     /// If there is no such cache: `ways` is 0 or above the maximum.
     pub fn misses(&self, ways: usize) -> u64 {
-        assert!(
-            (1..=self.ways).contains(&ways),
-            "1 to {} ways, not {ways}",
-            self.ways
-        );
+        assert!((1..=self.ways).contains(&ways), "1 to {} ways, not {ways}", self.ways);
         self.depths[ways..].iter().sum()
     }
 }

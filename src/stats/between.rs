@@ -70,10 +70,7 @@ const NOTABLE: f64 = 0.03;
 
 impl Prior {
     /// The prior of a run with too few points, from the kept records: see METHODOLOGY.md.
-    pub const KEPT: Prior = Prior {
-        dof: 1.0,
-        variance: 0.006 * 0.006,
-    };
+    pub const KEPT: Prior = Prior { dof: 1.0, variance: 0.006 * 0.006 };
 
     /// Estimates the priors of groups of similar points from the logarithms of the passes of each point.
     /// Returns `None` if too few points have two passes.
@@ -128,10 +125,7 @@ impl Prior {
             // identical points. With fewer, a single pass would say nothing about its value.
             let (least, most) = (0.5_f64, 100.0_f64);
             let half = bisect(least.ln(), most.ln(), |ln| trigamma(ln.exp()) > left).exp();
-            Prior {
-                dof: 2.0 * half,
-                variance: (mean + digamma(half) - half.ln()).exp(),
-            }
+            Prior { dof: 2.0 * half, variance: (mean + digamma(half) - half.ln()).exp() }
         };
         Some(known.iter().map(prior).collect())
     }
@@ -162,18 +156,12 @@ impl Prior {
             let squares = groups.iter().map(|((_, squares), _)| squares).sum();
             let (variance, dof) = self.moderated(squares, logs.len() as f64 - 2.0);
             let [low, high] = groups.map(|((mean, _), count)| interval(mean, variance, count, dof));
-            return Some(Estimate {
-                interval: low.hull(high),
-                states: Some([low, high]),
-            });
+            return Some(Estimate { interval: low.hull(high), states: Some([low, high]) });
         }
         let undisturbed = self.winsorize(&mut logs);
         let (mean, squares) = spread(&logs);
         let (variance, dof) = self.moderated(squares, undisturbed as f64 - 1.0);
-        Some(Estimate {
-            interval: interval(mean, variance, undisturbed, dof),
-            states: None,
-        })
+        Some(Estimate { interval: interval(mean, variance, undisturbed, dof), states: None })
     }
 
     /// Returns the moderated variance of passes with this sum of squares, and its degrees of freedom.
@@ -247,20 +235,14 @@ fn variances(points: &[Vec<f64>]) -> Vec<[f64; 2]> {
 /// Returns the mean, and the sum of the squared distances from it.
 fn spread(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    (
-        mean,
-        values.iter().map(|value| (value - mean).powi(2)).sum(),
-    )
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PRIOR: Prior = Prior {
-        dof: 4.0,
-        variance: 1e-4,
-    };
+    const PRIOR: Prior = Prior { dof: 4.0, variance: 1e-4 };
 
     fn exact(passes: &[f64]) -> Vec<Interval> {
         passes.iter().copied().map(Interval::exact).collect()
@@ -274,9 +256,8 @@ mod tests {
     fn the_interval_narrows_with_passes() {
         let mut before = f64::INFINITY;
         for passes in [2, 3, 5, 10] {
-            let alike: Vec<f64> = (0..passes)
-                .map(|pass| 10.0 + 0.1 * f64::from(pass % 2))
-                .collect();
+            let alike: Vec<f64> =
+                (0..passes).map(|pass| 10.0 + 0.1 * f64::from(pass % 2)).collect();
             let Estimate { interval, states } = estimate(&alike);
             assert!(interval.doubt() < before && interval.lo < 10.05 && interval.hi > 10.05);
             assert_eq!(states, None);
@@ -288,10 +269,7 @@ mod tests {
     /// Two pairs of passes, each farther from the middle than passes of their kind usually are.
     #[test]
     fn passes_that_all_lie_outside_give_a_finite_interval() {
-        let prior = Prior {
-            dof: 200.0,
-            variance: 5e-4_f64.powi(2),
-        };
+        let prior = Prior { dof: 200.0, variance: 5e-4_f64.powi(2) };
         let pairs = [1.0, 1.0, 1.03, 1.03].map(|factor| Interval::exact(10.0 * factor));
         let interval = prior.estimate(&pairs, 0.05).unwrap().interval;
         assert!(interval.lo > 9.0 && interval.hi < 11.3, "{interval}");
@@ -348,12 +326,8 @@ mod tests {
     #[test]
     fn the_prior_is_estimated_from_points() {
         let mut rng = crate::pattern::Rng::new(7);
-        let mut normal = || {
-            (0..12)
-                .map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20))
-                .sum::<f64>()
-                - 6.0
-        };
+        let mut normal =
+            || (0..12).map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
         let mut plant = |dof: u32, deviation: f64| -> Vec<Vec<f64>> {
             let point = |_| {
                 let chi_square: f64 = (0..dof).map(|_| normal().powi(2)).sum();
@@ -367,10 +341,7 @@ mod tests {
             let groups = deviations.map(|deviation| plant(dof, deviation));
             let found = Prior::of_groups(&groups).unwrap();
             for (found, deviation) in found.iter().zip(deviations) {
-                assert!(
-                    (found.dof / f64::from(dof) - 1.0).abs() < 0.3,
-                    "{found:?} of {dof}"
-                );
+                assert!((found.dof / f64::from(dof) - 1.0).abs() < 0.3, "{found:?} of {dof}");
                 assert!(
                     (found.variance.sqrt() / deviation - 1.0).abs() < 0.1,
                     "{found:?} of {deviation}"
@@ -392,13 +363,7 @@ mod tests {
             let points = (0..20).map(|at| point(deviation * (1.0 + f64::from(at) / 20.0)));
             points.collect::<Vec<_>>()
         };
-        let groups = [
-            many(0.01),
-            many(0.02),
-            many(0.04),
-            vec![point(0.001)],
-            vec![],
-        ];
+        let groups = [many(0.01), many(0.02), many(0.04), vec![point(0.001)], vec![]];
         let found = Prior::of_groups(&groups).unwrap();
         let [quiet, middle, restless, one, none] = &found[..] else {
             panic!("a prior each: {found:?}");

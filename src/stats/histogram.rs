@@ -40,12 +40,7 @@ impl Histogram {
 
     /// Returns an empty histogram.
     pub const fn new() -> Self {
-        Histogram {
-            counts: [0; BUCKETS],
-            count: 0,
-            min: u64::MAX,
-            max: 0,
-        }
+        Histogram { counts: [0; BUCKETS], count: 0, min: u64::MAX, max: 0 }
     }
 
     /// Counts a value. The count of a bucket saturates at `u32::MAX`.
@@ -115,12 +110,10 @@ impl Histogram {
     /// each, and the number of recorded values.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u32)> + '_ {
         let buckets = self.counts.iter().enumerate();
-        buckets
-            .filter(|&(_, &count)| count > 0)
-            .map(|(bucket, &count)| {
-                let (lowest, highest) = values(bucket);
-                (lowest, highest, count)
-            })
+        buckets.filter(|&(_, &count)| count > 0).map(|(bucket, &count)| {
+            let (lowest, highest) = values(bucket);
+            (lowest, highest, count)
+        })
     }
 }
 
@@ -175,15 +168,9 @@ mod tests {
         let mut next = 0;
         for index in 0..BUCKETS {
             let (lowest, highest) = values(index);
-            assert_eq!(
-                (lowest, bucket(lowest), bucket(highest)),
-                (next, index, index)
-            );
+            assert_eq!((lowest, bucket(lowest), bucket(highest)), (next, index, index));
             let reach = (highest - lowest) as f64 / 2.0;
-            assert!(
-                reach <= Histogram::RELATIVE_ERROR * lowest as f64,
-                "{lowest}"
-            );
+            assert!(reach <= Histogram::RELATIVE_ERROR * lowest as f64, "{lowest}");
             next = highest.wrapping_add(1);
         }
         assert_eq!(next, 0, "the last bucket ends with the greatest value");
@@ -251,9 +238,6 @@ mod tests {
         assert_eq!(histogram.quantile(0.0), Some(1 << 40));
         assert_eq!(histogram.quantile(0.999), Some(1 << 40));
         let text = std::format!("{histogram}");
-        assert!(
-            text.ends_with("p99.9 1099511627776, max 1099511627776 of 1"),
-            "{text}"
-        );
+        assert!(text.ends_with("p99.9 1099511627776, max 1099511627776 of 1"), "{text}");
     }
 }

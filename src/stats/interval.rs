@@ -36,10 +36,7 @@ impl Interval {
 
     /// Returns the interval of a value known exactly.
     pub const fn exact(value: f64) -> Self {
-        Interval {
-            lo: value,
-            hi: value,
-        }
+        Interval { lo: value, hi: value }
     }
 
     /// Returns the middle.
@@ -90,10 +87,7 @@ impl Interval {
     /// another minute. Comparisons between cases add that uncertainty.
     pub fn widened(self, share: f64) -> Self {
         let reach = self.middle().abs() * share;
-        Interval {
-            lo: self.lo.min(self.middle() - reach),
-            hi: self.hi.max(self.middle() + reach),
-        }
+        Interval { lo: self.lo.min(self.middle() - reach), hi: self.hi.max(self.middle() + reach) }
     }
 
     /// Returns the interval with the same middle and `share` of the width.
@@ -104,10 +98,7 @@ impl Interval {
 
     /// Returns the smallest interval that contains both.
     pub fn hull(self, other: Self) -> Self {
-        Interval {
-            lo: self.lo.min(other.lo),
-            hi: self.hi.max(other.hi),
-        }
+        Interval { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
 
     /// Returns the smallest interval that contains all of several intervals, or `None` if there are none.
@@ -117,18 +108,12 @@ impl Interval {
 
     /// Returns the interval of the smaller of two values.
     pub fn least(self, other: Self) -> Self {
-        Interval {
-            lo: self.lo.min(other.lo),
-            hi: self.hi.min(other.hi),
-        }
+        Interval { lo: self.lo.min(other.lo), hi: self.hi.min(other.hi) }
     }
 
     /// Returns the interval of the larger of two values.
     pub fn most(self, other: Self) -> Self {
-        Interval {
-            lo: self.lo.max(other.lo),
-            hi: self.hi.max(other.hi),
-        }
+        Interval { lo: self.lo.max(other.lo), hi: self.hi.max(other.hi) }
     }
 
     /// Returns the median of several intervals, bound by bound, or `None` if there are none.
@@ -141,10 +126,8 @@ impl Interval {
     /// Returns the quotient of two positive quantities. `None` unless both intervals are wholly
     /// positive.
     pub fn ratio(self, to: Self) -> Option<Self> {
-        (self.lo > 0.0 && to.lo > 0.0).then(|| Interval {
-            lo: self.lo / to.hi,
-            hi: self.hi / to.lo,
-        })
+        (self.lo > 0.0 && to.lo > 0.0)
+            .then(|| Interval { lo: self.lo / to.hi, hi: self.hi / to.lo })
     }
 
     /// Returns the quotient of two positive quantities with independent uncertainties. Relative half
@@ -299,9 +282,7 @@ mod tests {
 
     #[test]
     fn a_ratio_takes_the_worst_of_both() {
-        let ratio = Interval::new(9.0, 11.0)
-            .ratio(Interval::new(4.0, 5.0))
-            .unwrap();
+        let ratio = Interval::new(9.0, 11.0).ratio(Interval::new(4.0, 5.0)).unwrap();
         assert_eq!(ratio, Interval::new(9.0 / 5.0, 11.0 / 4.0));
         assert_eq!(Interval::new(-1.0, 1.0).ratio(ratio), None);
     }
@@ -325,19 +306,13 @@ mod tests {
     fn widening_never_narrows() {
         let wide = Interval::new(5.0, 15.0).widened(0.03);
         assert_eq!(wide, Interval::new(5.0, 15.0));
-        assert_eq!(
-            Interval::exact(100.0).widened(0.03),
-            Interval::new(97.0, 103.0)
-        );
+        assert_eq!(Interval::exact(100.0).widened(0.03), Interval::new(97.0, 103.0));
     }
 
     #[test]
     fn it_prints_its_doubt() {
         extern crate std;
-        assert_eq!(
-            std::format!("{}", Interval::new(1.5, 2.5)),
-            "1.94 [1.50, 2.50]"
-        );
+        assert_eq!(std::format!("{}", Interval::new(1.5, 2.5)), "1.94 [1.50, 2.50]");
         assert_eq!(std::format!("{}", Interval::exact(130.0)), "130");
     }
 }

@@ -31,11 +31,7 @@ pub fn knees(
         if after > before {
             let rise = values[after] / values[before];
             if rise >= total {
-                found(Knee {
-                    before,
-                    after,
-                    rise,
-                });
+                found(Knee { before, after, rise });
             }
             before = after;
         } else {
@@ -53,10 +49,7 @@ pub fn knees(
 pub fn crossing(points: &[(f64, Interval)], level: f64) -> Option<Interval> {
     let sides = || points.iter().map(|(_, value)| value.side_of(level));
     let below = sides().take_while(|side| *side == Side::Below).count();
-    let above = sides()
-        .rev()
-        .take_while(|side| *side == Side::Above)
-        .count();
+    let above = sides().rev().take_while(|side| *side == Side::Above).count();
     if below == 0 || above == 0 {
         return None;
     }
@@ -72,12 +65,7 @@ mod tests {
 
     fn found(values: &[f64]) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
-        knees(
-            values,
-            |_| 1.08,
-            1.3,
-            |knee| all.push((knee.before, knee.after)),
-        );
+        knees(values, |_| 1.08, 1.3, |knee| all.push((knee.before, knee.after)));
         all
     }
 

@@ -160,13 +160,7 @@ mod tests {
 
     #[test]
     fn a_quantile_takes_a_dozen_steps() {
-        for (error, dof) in [
-            (0.05, 0.3),
-            (0.05, 1.0),
-            (0.01, 4.7),
-            (1e-4, 60.0),
-            (0.05, 1e6),
-        ] {
+        for (error, dof) in [(0.05, 0.3), (0.05, 1.0), (0.01, 4.7), (1e-4, 60.0), (0.05, 1e6)] {
             let steps = core::cell::Cell::new(0);
             let found = zero(-10.0, 60.0, |ln_t| {
                 steps.set(steps.get() + 1);
@@ -176,11 +170,7 @@ mod tests {
             let t = found.exp();
             let beyond = incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t));
             assert!((beyond / error - 1.0).abs() < 1e-8, "{beyond} of {error}");
-            assert!(
-                steps.get() <= 18,
-                "{} steps for {error}, {dof}",
-                steps.get()
-            );
+            assert!(steps.get() <= 18, "{} steps for {error}, {dof}", steps.get());
         }
     }
 

@@ -24,13 +24,7 @@ impl Summary {
         let center = median(values)?;
         let min = values[0];
         let interval = interval_of_median(values);
-        Some(Summary {
-            n: values.len(),
-            median: center,
-            mad: mad(values, center)?,
-            min,
-            interval,
-        })
+        Some(Summary { n: values.len(), median: center, mad: mad(values, center)?, min, interval })
     }
 
     /// Converts the summary to another unit, by a `factor` above 0.
@@ -46,13 +40,7 @@ impl Summary {
 
     /// Returns the summary of one value known exactly, such as a count.
     pub fn exact(value: f64) -> Self {
-        Summary {
-            n: 1,
-            median: value,
-            mad: 0.0,
-            min: value,
-            interval: Interval::exact(value),
-        }
+        Summary { n: 1, median: value, mad: 0.0, min: value, interval: Interval::exact(value) }
     }
 }
 

@@ -117,12 +117,7 @@ mod tests {
                 let bytes = &self.vendor[at..at + 4];
                 u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
             };
-            let mut result = CpuIdResult {
-                eax: 0,
-                ebx: 0,
-                ecx: 0,
-                edx: 0,
-            };
+            let mut result = CpuIdResult { eax: 0, ebx: 0, ecx: 0, edx: 0 };
             match leaf {
                 0 => {
                     result.eax = 1;
@@ -141,12 +136,8 @@ mod tests {
         }
     }
 
-    const ZEN_2: Leaves = Leaves {
-        vendor: *b"AuthenticAMD",
-        family: 0x17,
-        guest: false,
-        waits: false,
-    };
+    const ZEN_2: Leaves =
+        Leaves { vendor: *b"AuthenticAMD", family: 0x17, guest: false, waits: false };
 
     /// Returns what the call returns and what the register holds then.
     fn made(leaves: Leaves, value: u64, writable: u64) -> (FenceWaits, u64) {
@@ -161,33 +152,19 @@ mod tests {
         assert_eq!(made(ZEN_2, 0x80, !0), (FenceWaits::Now, 0x82));
         assert_eq!(made(ZEN_2, 0x82, 0), (FenceWaits::AsFound, 0x82));
         assert_eq!(made(ZEN_2, 0x80, 0), (FenceWaits::No, 0x80));
-        let hygon = Leaves {
-            vendor: *b"HygonGenuine",
-            family: 0x18,
-            ..ZEN_2
-        };
+        let hygon = Leaves { vendor: *b"HygonGenuine", family: 0x18, ..ZEN_2 };
         assert_eq!(made(hygon, 0, !0), (FenceWaits::Now, 2));
     }
 
     #[test]
     fn no_register_is_touched_elsewhere() {
-        let zen_4 = Leaves {
-            waits: true,
-            ..ZEN_2
-        };
-        let intel = Leaves {
-            vendor: *b"GenuineIntel",
-            family: 6,
-            ..ZEN_2
-        };
+        let zen_4 = Leaves { waits: true, ..ZEN_2 };
+        let intel = Leaves { vendor: *b"GenuineIntel", family: 6, ..ZEN_2 };
         let family = |family| Leaves { family, ..ZEN_2 };
         for always in [zen_4, intel, family(0xf), family(0x11)] {
             assert_eq!(made(always, 0, !0), (FenceWaits::Always, 0));
         }
-        let guest = Leaves {
-            guest: true,
-            ..ZEN_2
-        };
+        let guest = Leaves { guest: true, ..ZEN_2 };
         assert_eq!(made(guest, 0, !0), (FenceWaits::Unknown, 0));
     }
 }

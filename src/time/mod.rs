@@ -141,9 +141,7 @@ impl Rate {
         match (ticks, nanos) {
             (0, _) => Err(RateError::NoTicks { nanos }),
             (_, 0) => Err(RateError::NoTime { ticks }),
-            _ => Ok(Rate {
-                hz: ticks as f64 * 1e9 / nanos as f64,
-            }),
+            _ => Ok(Rate { hz: ticks as f64 * 1e9 / nanos as f64 }),
         }
     }
 

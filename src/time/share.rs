@@ -50,10 +50,7 @@ impl SmtContention {
     /// core's instructions per cycle depend on its kind. If the thread shares its core in all of these
     /// looks, it counts as alone until a look finds it alone.
     pub fn after(looks: usize) -> Self {
-        let mut share = SmtContention {
-            clock: f64::INFINITY,
-            alone: f64::INFINITY,
-        };
+        let mut share = SmtContention { clock: f64::INFINITY, alone: f64::INFINITY };
         for _ in 0..looks {
             share.look();
         }
@@ -183,9 +180,6 @@ mod tests {
     fn a_look_gives_a_share() {
         let mut share = SmtContention::after(9);
         let looks = [0; 9].map(|_| share.look());
-        assert!(
-            looks.iter().all(|&look| 0.0 < look && look <= 1.0),
-            "{looks:?}"
-        );
+        assert!(looks.iter().all(|&look| 0.0 < look && look <= 1.0), "{looks:?}");
     }
 }

@@ -133,25 +133,14 @@ mod tests {
             (Vendor::Hygon, 0x18, 0x00, Some(3)),
             (Vendor::Other, 6, 0x0f, None),
         ] {
-            let identity = Identity {
-                vendor,
-                family,
-                model,
-                hypervisor: None,
-                ..Identity::detect()
-            };
-            assert_eq!(
-                latency_of(&identity),
-                cycles,
-                "{vendor:?} {family:x}h {model:x}h"
-            );
+            let identity =
+                Identity { vendor, family, model, hypervisor: None, ..Identity::detect() };
+            assert_eq!(latency_of(&identity), cycles, "{vendor:?} {family:x}h {model:x}h");
         }
         // The virtual CPUs kvm64, n270 and Opteron_G5.
-        for (vendor, family, model) in [
-            (Vendor::Intel, 0x0f, 0x06),
-            (Vendor::Intel, 6, 0x1c),
-            (Vendor::Amd, 0x15, 0x02),
-        ] {
+        for (vendor, family, model) in
+            [(Vendor::Intel, 0x0f, 0x06), (Vendor::Intel, 6, 0x1c), (Vendor::Amd, 0x15, 0x02)]
+        {
             let guest = Identity {
                 vendor,
                 family,

@@ -27,12 +27,7 @@ pub fn arguments(module: &str, name: &str) -> Vec<String> {
         Some((_, module)) => format!("{module}::{name}"),
         None => name.to_owned(),
     };
-    let options = [
-        "--include-ignored",
-        "--nocapture",
-        "--test-threads=1",
-        "--exact",
-    ];
+    let options = ["--include-ignored", "--nocapture", "--test-threads=1", "--exact"];
     let options = options.map(str::to_owned).into_iter();
     options.chain([test]).collect()
 }

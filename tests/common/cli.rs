@@ -59,9 +59,7 @@ impl Folder {
 
     fn by(&self, mut command: Command, args: &[&str]) -> Command {
         command.args(args).current_dir(self.at(""));
-        command
-            .env_remove("LINEFILL_MASK")
-            .env_remove("LINEFILL_ROOT");
+        command.env_remove("LINEFILL_MASK").env_remove("LINEFILL_ROOT");
         command
     }
 
@@ -131,9 +129,7 @@ impl Record {
     /// The points of an experiment in the first pass.
     pub fn of_experiment(&self, id: &str) -> Vec<&PointLine> {
         let points = self.points.iter();
-        points
-            .filter(|point| point.experiment == id && point.pass == 0)
-            .collect()
+        points.filter(|point| point.experiment == id && point.pass == 0).collect()
     }
 
     /// Panics if the record contains a point twice in a pass.
@@ -167,11 +163,7 @@ impl UnderWay {
 
     /// The same, but keeps the existing record.
     pub fn go_on(record: PathBuf, command: &mut Command) -> Self {
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         UnderWay { child, record }
     }
 

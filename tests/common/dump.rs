@@ -45,9 +45,7 @@ impl Dump {
 
 impl CpuIdReader for Dump {
     fn cpuid2(&self, leaf: u32, subleaf: u32) -> CpuIdResult {
-        let intel = self
-            .get(0, 0)
-            .is_some_and(|id| id.ebx == u32::from_le_bytes(*b"Genu"));
+        let intel = self.get(0, 0).is_some_and(|id| id.ebx == u32::from_le_bytes(*b"Genu"));
         let range = leaf & 0xf000_0000;
         let hypervisor = range == 0x4000_0000;
         if intel && !hypervisor && leaf > self.last(range) {
@@ -58,27 +56,16 @@ impl CpuIdReader for Dump {
     }
 }
 
-const ZEROS: CpuIdResult = CpuIdResult {
-    eax: 0,
-    ebx: 0,
-    ecx: 0,
-    edx: 0,
-};
+const ZEROS: CpuIdResult = CpuIdResult { eax: 0, ebx: 0, ecx: 0, edx: 0 };
 
 /// Parses a line of a dump; `None` if it does not have the form above.
 fn parse(line: &str) -> Option<((u32, u32), CpuIdResult)> {
     let hex = |word: &str| u32::from_str_radix(word, 16).ok();
     let (key, registers) = line.split_once(':')?;
     let (leaf, subleaf) = key.split_once(' ')?;
-    let registers = registers
-        .split_whitespace()
-        .map(hex)
-        .collect::<Option<Vec<_>>>()?;
+    let registers = registers.split_whitespace().map(hex).collect::<Option<Vec<_>>>()?;
     let [eax, ebx, ecx, edx] = registers[..] else {
         return None;
     };
-    Some((
-        (hex(leaf)?, hex(subleaf)?),
-        CpuIdResult { eax, ebx, ecx, edx },
-    ))
+    Some(((hex(leaf)?, hex(subleaf)?), CpuIdResult { eax, ebx, ecx, edx }))
 }

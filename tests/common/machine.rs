@@ -20,11 +20,7 @@ impl Machine {
     /// A machine without files.
     pub fn empty() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!(
-            "os-{}-{}",
-            std::process::id(),
-            COUNT.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("os-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // A process of the same number may have been killed before it removed its own.
         let _ = fs::remove_dir_all(&dir);

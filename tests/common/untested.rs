@@ -34,10 +34,7 @@ impl Why {
 #[track_caller]
 pub fn tool(missing: &str) {
     note(Why::Tool, missing);
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{missing} is missing, and CI must have it"
-    );
+    assert!(std::env::var_os("CI").is_none(), "{missing} is missing, and CI must have it");
 }
 
 /// Reports that a test, or a part of it, is not run because of the machine or its kernel.

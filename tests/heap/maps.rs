@@ -15,7 +15,5 @@ fn maps(stripes: usize, keys: usize) -> Vec<(&'static str, Arc<dyn SharedMap>)> 
     let missing = made.iter().filter(|(_, map)| map.is_err()).count();
     assert_eq!(missing, if cfg!(feature = "peers") { 0 } else { 2 });
     let present = made.into_iter();
-    present
-        .filter_map(|(kind, map)| Some((kind.name(), map.ok()?)))
-        .collect()
+    present.filter_map(|(kind, map)| Some((kind.name(), map.ok()?))).collect()
 }

@@ -40,16 +40,11 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 
 /// The corpus of a fuzz target, sorted by name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let paths = files_in(&folder);
     assert!(paths.len() >= 5, "{folder:?} has {} files", paths.len());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    paths
-        .into_iter()
-        .map(|path| (name(&path), fs::read(&path).unwrap()))
-        .collect()
+    paths.into_iter().map(|path| (name(&path), fs::read(&path).unwrap())).collect()
 }
 
 /// Numbers that parsers may not expect, as texts and as bytes.
@@ -153,9 +148,7 @@ fn each(target: &str, rounds: u32, mut parse: impl FnMut(&[u8])) {
             let mut mutated = bytes.clone();
             let other = &files[rng.below(files.len())].1;
             mutate(&mut rng, &mut mutated, other);
-            ends_well(&format!("{name}, mutation {round}"), &mutated, || {
-                parse(&mutated)
-            });
+            ends_well(&format!("{name}, mutation {round}"), &mutated, || parse(&mutated));
         }
     }
 }
@@ -175,10 +168,7 @@ fn records() {
             assert_eq!(line.is_none(), problem.contains("it is empty"), "{problem}");
         }
     });
-    assert!(
-        taken > 20 && refused > 200,
-        "{taken} taken, {refused} refused"
-    );
+    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
 }
 
 #[test]
@@ -194,10 +184,7 @@ fn traces() {
             assert!(problem.starts_with("trace"), "{problem}");
         }
     });
-    assert!(
-        taken > 20 && refused > 20,
-        "{taken} taken, {refused} refused"
-    );
+    assert!(taken > 20 && refused > 20, "{taken} taken, {refused} refused");
 }
 
 #[test]
@@ -209,17 +196,11 @@ fn configurations() {
             Err(problem) => {
                 refused += 1;
                 // The message names the wrong part and the reason.
-                assert!(
-                    problem.starts_with('`') && problem.contains("`: "),
-                    "{problem}"
-                );
+                assert!(problem.starts_with('`') && problem.contains("`: "), "{problem}");
             }
         }
     });
-    assert!(
-        taken > 20 && refused > 200,
-        "{taken} taken, {refused} refused"
-    );
+    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
 }
 
 #[test]
@@ -227,20 +208,15 @@ fn debug_information() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join(format!("mutation-{}", std::process::id()));
     let (mut taken, mut refused) = (0, 0);
-    each("dwarf", 60, |bytes| {
-        match drivers::debug_information(bytes, &file) {
-            Ok(_) => taken += 1,
-            Err(problem) => {
-                refused += 1;
-                assert!(!problem.is_empty());
-            }
+    each("dwarf", 60, |bytes| match drivers::debug_information(bytes, &file) {
+        Ok(_) => taken += 1,
+        Err(problem) => {
+            refused += 1;
+            assert!(!problem.is_empty());
         }
     });
     fs::remove_file(&file).unwrap();
-    assert!(
-        taken > 20 && refused > 200,
-        "{taken} taken, {refused} refused"
-    );
+    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
 }
 
 /// A CPU with some wrong answers.
@@ -277,17 +253,10 @@ fn answers_of_cpuid() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let dump = Dump::of(&name);
         for seed in 0..100 {
-            let cpu = Mutated {
-                dump: dump.clone(),
-                seed,
-            };
+            let cpu = Mutated { dump: dump.clone(), seed };
             ends_well(&format!("{name}, mutation {seed}"), &[], || {
                 let identity = Identity::read(cpu.clone());
-                let _ = (
-                    identity.microarch(),
-                    identity.load_to_use(),
-                    identity.hypervisor_name(),
-                );
+                let _ = (identity.microarch(), identity.load_to_use(), identity.hypervisor_name());
                 for cache in Caches::read(cpu.clone()).iter() {
                     let _ = (cache.sets(), cache.share());
                     assert!(cache.size > 0 && cache.line > 0);
@@ -325,11 +294,7 @@ fn files_of_the_kernel() {
                 let sysfs = Sysfs::at(&machine.root().sys);
                 let online = sysfs.online().unwrap_or_default();
                 for &cpu in online.iter().take(8) {
-                    let _ = (
-                        sysfs.caches(cpu),
-                        sysfs.last_level(cpu),
-                        sysfs.topology(cpu),
-                    );
+                    let _ = (sysfs.caches(cpu), sysfs.last_level(cpu), sysfs.topology(cpu));
                 }
                 let _ = (sysfs.nodes(), sysfs.sharing(), sysfs.arrangement());
                 let _ = sysfs.locations(&online[..online.len().min(64)]);

@@ -61,10 +61,9 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
             Some(0) => Ok(ran.out),
             // `doctor` found a problem on this host.
             Some(1) if command.get_args().any(|word| word == "doctor") => Ok(ran.out),
-            status => Err(format!(
-                "{model}: {command:?}: status {status:?}\n{}\n{}",
-                ran.out, ran.err
-            )),
+            status => {
+                Err(format!("{model}: {command:?}: status {status:?}\n{}\n{}", ran.out, ran.err))
+            }
         }
     };
     let command = |words: &[&str]| {
@@ -76,9 +75,7 @@ fn on(program: &Path, model: &str, cpu: usize, machine: Machine) -> Result<Strin
 
     emulated(&["doctor"])?;
     // Two passes may leave claims undecided; that is allowed.
-    emulated(&[
-        "run", "--memory", "1MiB", "--budget", "1s", "--cpu", &cpu, "D14", "E4", "D34",
-    ])?;
+    emulated(&["run", "--memory", "1MiB", "--budget", "1s", "--cpu", &cpu, "D14", "E4", "D34"])?;
     match machine {
         Machine::Measured => emulated(&["machine", "--memory", "1MiB", "--cpu", &cpu])?,
         Machine::OfTheRecord => emulated(&["machine", "--record", "linefill-out"])?,
@@ -165,10 +162,8 @@ fn every_64_bit_cpu_runs_the_program_and_the_oracles() {
     if !starts(QEMU) {
         return;
     }
-    let models: Vec<_> = every_64_bit_model()
-        .into_iter()
-        .map(|model| (model, Machine::Measured))
-        .collect();
+    let models: Vec<_> =
+        every_64_bit_model().into_iter().map(|model| (model, Machine::Measured)).collect();
     assert!(models.len() >= 30, "{models:?}");
     on_all(&models);
 }

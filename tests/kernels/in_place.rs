@@ -37,10 +37,7 @@ impl Code {
             instructions.insert(at, instruction);
             open.extend(next(&instruction));
         }
-        Code {
-            entry,
-            instructions,
-        }
+        Code { entry, instructions }
     }
 }
 

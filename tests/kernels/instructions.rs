@@ -55,9 +55,7 @@ fn leads_to(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
     let is = |i: &Instruction| i.mnemonic() == mnemonic;
     is(instruction)
         || called(instruction).is_some_and(|entry| {
-            instructions(entry)
-                .take_while(|i| i.mnemonic() != Mnemonic::Ret)
-                .any(|i| is(&i))
+            instructions(entry).take_while(|i| i.mnemonic() != Mnemonic::Ret).any(|i| is(&i))
         })
 }
 
@@ -295,24 +293,12 @@ fn stores_past_the_caches_reach_memory_and_loads_read_it() {
     unsafe {
         cpu::movnti64(at, 0x1111_2222_3333_4444);
         cpu::movnti32(at.add(1).cast(), 0x5555_6666);
-        cpu::movntdq(
-            at.add(2).cast(),
-            std::mem::transmute::<[u64; 2], __m128i>([7, 8]),
-        );
-        cpu::movntpd(
-            at.add(4).cast(),
-            std::mem::transmute::<[u64; 2], __m128d>([9, 10]),
-        );
-        cpu::movntps(
-            at.add(6).cast(),
-            std::mem::transmute::<[u64; 2], __m128>([11, 12]),
-        );
+        cpu::movntdq(at.add(2).cast(), std::mem::transmute::<[u64; 2], __m128i>([7, 8]));
+        cpu::movntpd(at.add(4).cast(), std::mem::transmute::<[u64; 2], __m128d>([9, 10]));
+        cpu::movntps(at.add(6).cast(), std::mem::transmute::<[u64; 2], __m128>([11, 12]));
     }
     cpu::sfence();
-    assert_eq!(
-        line.0,
-        [0x1111_2222_3333_4444, 0x5555_6666, 7, 8, 9, 10, 11, 12]
-    );
+    assert_eq!(line.0, [0x1111_2222_3333_4444, 0x5555_6666, 7, 8, 9, 10, 11, 12]);
 
     let at = line.0.as_mut_ptr();
     // SAFETY: as above; the line belongs to this thread, so flushing it does not fault.
@@ -350,11 +336,7 @@ fn stores_past_the_caches_reach_memory_and_loads_read_it() {
         let value = [31_u64, 32, 33, 34, 35, 36, 37, 38];
         // SAFETY: the token proves AVX-512; the line is aligned to 64.
         let whole: [u64; 8] = unsafe {
-            cpu::vmovntdq512(
-                has,
-                at.cast(),
-                std::mem::transmute::<[u64; 8], __m512i>(value),
-            );
+            cpu::vmovntdq512(has, at.cast(), std::mem::transmute::<[u64; 8], __m512i>(value));
             cpu::sfence();
             std::mem::transmute(cpu::vmovntdqa512(has, at.cast_const().cast()))
         };
@@ -385,25 +367,15 @@ fn stores_and_loads_by_address_copy_what_they_say() {
         copied(16, |d, s| cpu::by_address::movntps_from(d.cast(), s.cast()));
         copied(16, |d, s| cpu::by_address::movntpd_from(d.cast(), s.cast()));
         if let Some(has) = known(features.sse41(), "SSE4.1") {
-            copied(16, |d, s| {
-                cpu::by_address::movntdqa_to(has, d.cast(), s.cast())
-            });
+            copied(16, |d, s| cpu::by_address::movntdqa_to(has, d.cast(), s.cast()));
         }
         if let Some(has) = known(features.avx2(), "AVX2") {
-            copied(32, |d, s| {
-                cpu::by_address::vmovntdq256_from(has, d.cast(), s.cast())
-            });
-            copied(32, |d, s| {
-                cpu::by_address::vmovntdqa256_to(has, d.cast(), s.cast())
-            });
+            copied(32, |d, s| cpu::by_address::vmovntdq256_from(has, d.cast(), s.cast()));
+            copied(32, |d, s| cpu::by_address::vmovntdqa256_to(has, d.cast(), s.cast()));
         }
         if let Some(has) = known(features.avx512(), "AVX-512") {
-            copied(64, |d, s| {
-                cpu::by_address::vmovntdq512_from(has, d.cast(), s.cast())
-            });
-            copied(64, |d, s| {
-                cpu::by_address::vmovntdqa512_to(has, d.cast(), s.cast())
-            });
+            copied(64, |d, s| cpu::by_address::vmovntdq512_from(has, d.cast(), s.cast()));
+            copied(64, |d, s| cpu::by_address::vmovntdqa512_to(has, d.cast(), s.cast()));
         }
     }
 }

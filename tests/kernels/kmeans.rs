@@ -23,13 +23,7 @@ fn noted(item: &str) -> Vec<f64> {
 
 fn setup(way: KMeansWay, points: usize, tasks: usize) -> KMeansSetup {
     let cpus = allowed().into_iter().take(tasks).collect();
-    KMeansSetup {
-        way,
-        points,
-        tasks,
-        cpus,
-        turn: 0,
-    }
+    KMeansSetup { way, points, tasks, cpus, turn: 0 }
 }
 
 fn found(setup: &KMeansSetup) -> Option<Clustering> {
@@ -53,14 +47,8 @@ fn the_points_are_those_of_the_exam() {
         assert_eq!([x, y], *noted(&format!("points[{index}]")));
     }
     let index = |number: &f64| *number as usize;
-    let five: Vec<usize> = noted("initial index order (first five)")
-        .iter()
-        .map(index)
-        .collect();
-    let last: Vec<usize> = noted("initial index order (last)")
-        .iter()
-        .map(index)
-        .collect();
+    let five: Vec<usize> = noted("initial index order (first five)").iter().map(index).collect();
+    let last: Vec<usize> = noted("initial index order (last)").iter().map(index).collect();
     assert_eq!((&first[..5], &first[80..]), (&five[..], &last[..]));
 }
 
@@ -100,10 +88,7 @@ fn every_variant_finds_the_note_s_means_in_108_iterations() {
         let [noted_x, noted_y, _] = noted(&format!("final mean[{index}]"))[..] else {
             panic!("no mean and count");
         };
-        assert!(
-            (x - noted_x).abs() < 1e-9 && (y - noted_y).abs() < 1e-9,
-            "{index}: {x} {y}"
-        );
+        assert!((x - noted_x).abs() < 1e-9 && (y - noted_y).abs() < 1e-9, "{index}: {x} {y}");
     }
 }
 
@@ -117,10 +102,7 @@ fn own_sums_are_repeated_to_the_last_bit() {
 }
 
 fn context() -> Context {
-    Context {
-        features: Features::detect(),
-        host: &Linux,
-    }
+    Context { features: Features::detect(), host: &Linux }
 }
 
 fn none() -> Region<'static> {
@@ -138,23 +120,14 @@ fn a_timed_team_goes_on_and_on() {
             Err(_) if way == KMeansWay::Streams => continue,
             prepared => prepared.unwrap(),
         };
-        let Workload::Threads {
-            mut workers,
-            timing: Timing::AtOnce { sample, .. },
-        } = prepared
+        let Workload::Threads { mut workers, timing: Timing::AtOnce { sample, .. } } = prepared
         else {
             panic!("{way:?} is no group of threads");
         };
         assert_eq!(sample, SampleOf::Slowest);
         let work = workers[0].kernel.work();
-        assert_eq!(
-            work.flops,
-            5 * 81 * points as u64 / of(way).cpus.len() as u64
-        );
-        let options = RoundOptions {
-            ahead: 100_000,
-            keep_on: false,
-        };
+        assert_eq!(work.flops, 5 * 81 * points as u64 / of(way).cpus.len() as u64);
+        let options = RoundOptions { ahead: 100_000, keep_on: false };
         let done = thread_group(&mut workers, options, |group| {
             group.round(3);
             group.round(2 * whole)[0].checksum
@@ -167,10 +140,7 @@ fn a_timed_team_goes_on_and_on() {
 fn what_is_told_of_a_clustering() {
     let of = setup(KMeansWay::AtOnce, 300, 3);
     let told = |told| {
-        let setup = ClusteringSetup {
-            of: of.clone(),
-            told,
-        };
+        let setup = ClusteringSetup { of: of.clone(), told };
         match setup.prepare(none(), &context()) {
             Ok(Workload::Count(count)) => count,
             other => panic!("{other:?}"),
@@ -188,20 +158,14 @@ fn too_few_points_and_no_cpu_are_reasons() {
         prepared.map(|_| ()).unwrap_err().to_string()
     };
     assert!(refused(setup(KMeansWay::InTurn, 80, 1)).contains("80 points are not 81 clusters"));
-    let nowhere = KMeansSetup {
-        cpus: Vec::new(),
-        ..setup(KMeansWay::InTurn, 100, 1)
-    };
+    let nowhere = KMeansSetup { cpus: Vec::new(), ..setup(KMeansWay::InTurn, 100, 1) };
     assert!(refused(nowhere).contains("no CPU is known"));
 }
 
 #[test]
 fn a_cpu_that_does_not_exist_is_a_reason_and_no_deadlock() {
     for way in KMeansWay::ALL {
-        let setup = KMeansSetup {
-            cpus: vec![allowed()[0], 8191],
-            ..setup(way, 100, 2)
-        };
+        let setup = KMeansSetup { cpus: vec![allowed()[0], 8191], ..setup(way, 100, 2) };
         assert!(Clustering::find(&setup, &context()).is_err(), "{way:?}");
     }
 }

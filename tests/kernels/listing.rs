@@ -15,19 +15,12 @@ fn decoded(listing: &Listing) -> Vec<Instruction> {
     // The bytes after the function must not change.
     assert_eq!(bytes[listing.bytes()..], [0xCC; 3]);
     let code = &bytes[..listing.bytes()];
-    Decoder::new(64, code, DecoderOptions::NONE)
-        .iter()
-        .collect()
+    Decoder::new(64, code, DecoderOptions::NONE).iter().collect()
 }
 
 /// The instructions that one round executes, found by following the code from the start of the body.
 fn round(code: &[Instruction]) -> Vec<Instruction> {
-    let at = |ip| {
-        *code
-            .iter()
-            .find(|instruction| instruction.ip() == ip)
-            .unwrap()
-    };
+    let at = |ip| *code.iter().find(|instruction| instruction.ip() == ip).unwrap();
     let mut executed = Vec::new();
     let mut stack = Vec::new();
     let mut ip = 64;
@@ -91,17 +84,10 @@ fn windows() -> impl Iterator<Item = Window> {
 /// Pairs of programs: the candidate inlined, then called.
 fn callers() -> impl Iterator<Item = Callers> {
     let sizes = [(1, 0, 1), (2, 8, 64), (7, 3, 5), (64, 8, 64), (40, 1, 2)];
-    let programs = sizes.map(|(count, own, candidate)| Callers {
-        count,
-        own,
-        candidate,
-        inlined: true,
-    });
+    let programs =
+        sizes.map(|(count, own, candidate)| Callers { count, own, candidate, inlined: true });
     programs.into_iter().flat_map(|program| {
-        let called = Callers {
-            inlined: false,
-            ..program
-        };
+        let called = Callers { inlined: false, ..program };
         [program, called]
     })
 }
@@ -109,17 +95,9 @@ fn callers() -> impl Iterator<Item = Callers> {
 /// Pairs of programs: the cold code inside the hot code, then moved away.
 fn blocks() -> impl Iterator<Item = Blocks> {
     let sizes = [(1, 1, 1), (5, 4, 12), (300, 0, 20)];
-    let programs = sizes.map(|(count, hot, cold)| Blocks {
-        count,
-        hot,
-        cold,
-        moved: false,
-    });
+    let programs = sizes.map(|(count, hot, cold)| Blocks { count, hot, cold, moved: false });
     programs.into_iter().flat_map(|program| {
-        let moved = Blocks {
-            moved: true,
-            ..program
-        };
+        let moved = Blocks { moved: true, ..program };
         [program, moved]
     })
 }
@@ -141,11 +119,7 @@ fn a_round_executes_as_many_instructions_as_stated() {
             Listing::Nested(program) => 2 * program.depth,
             // The start of the chain, its square roots, and the load that depends on it.
             Listing::Window(program) => {
-                let waiting = if program.between == Between::Loads {
-                    2
-                } else {
-                    0
-                };
+                let waiting = if program.between == Between::Loads { 2 } else { 0 };
                 3 + 24 + waiting + program.count
             }
         };
@@ -167,10 +141,7 @@ fn inlining_takes_the_size_of_the_candidate_at_every_further_place() {
         assert_eq!(called.functions(), called.count * own + candidate + calls);
         let (all, all_called) = (Listing::Callers(inlined), Listing::Callers(called));
         let (bytes, bytes_called) = (all.bytes(), all_called.bytes());
-        assert_eq!(
-            bytes + called.functions(),
-            bytes_called + inlined.functions()
-        );
+        assert_eq!(bytes + called.functions(), bytes_called + inlined.functions());
     }
 }
 
@@ -210,11 +181,7 @@ fn cold_code_is_skipped_or_out_of_the_way() {
         for branch in branches {
             let taken = branch.mnemonic() == Mnemonic::Jne;
             assert_eq!(taken, !program.moved);
-            let cold = if taken {
-                branch.next_ip()
-            } else {
-                branch.near_branch_target()
-            };
+            let cold = if taken { branch.next_ip() } else { branch.near_branch_target() };
             assert_eq!(cold > ret.ip(), program.moved);
             let nops = code.iter().skip_while(|i| i.ip() != cold);
             let nops: Vec<_> = nops.take(program.cold + 1).collect();
@@ -255,9 +222,7 @@ fn a_window_stays_within_the_red_zone() {
 fn roots_are_one_chain_that_waits_for_nothing() {
     for window in windows() {
         let executed = round(&decoded(&Listing::Window(window)));
-        let of_xmm0 = executed
-            .iter()
-            .filter(|i| i.op0_register() == Register::XMM0);
+        let of_xmm0 = executed.iter().filter(|i| i.op0_register() == Register::XMM0);
         let names: Vec<Mnemonic> = of_xmm0.map(Instruction::mnemonic).collect();
         assert_eq!(names[..2], [Mnemonic::Pxor, Mnemonic::Cvtsi2sd]);
         assert_eq!(names[2..], [Mnemonic::Sqrtsd; 24]);
@@ -275,11 +240,7 @@ fn instructions_between_chains_do_not_wait_for_each_other() {
         for instruction in &executed[end - window.count..end] {
             for used in factory.info(instruction).used_registers() {
                 let only_written = used.access() == OpAccess::Write;
-                let of = if only_written {
-                    &mut written
-                } else {
-                    &mut read
-                };
+                let of = if only_written { &mut written } else { &mut read };
                 of.push(used.register().full_register());
             }
         }
@@ -292,14 +253,8 @@ fn instructions_between_chains_do_not_wait_for_each_other() {
 
 #[test]
 fn the_code_touches_no_memory_and_no_register_of_its_caller() {
-    let free = [
-        Register::RAX,
-        Register::RDI,
-        Register::R8,
-        Register::R9,
-        Register::R10,
-        Register::R11,
-    ];
+    let free =
+        [Register::RAX, Register::RDI, Register::R8, Register::R9, Register::R10, Register::R11];
     let mut factory = InstructionInfoFactory::new();
     for listing in listings() {
         for instruction in round(&decoded(&listing)) {
@@ -330,12 +285,9 @@ fn the_code_touches_no_memory_and_no_register_of_its_caller() {
 
 #[test]
 fn instructions_have_the_length_they_are_named_after() {
-    for (filler, bytes) in [
-        (Filler::Nop1, 1),
-        (Filler::Nop8, 8),
-        (Filler::Move3, 3),
-        (Filler::Prefixed5, 5),
-    ] {
+    for (filler, bytes) in
+        [(Filler::Nop1, 1), (Filler::Nop8, 8), (Filler::Move3, 3), (Filler::Prefixed5, 5)]
+    {
         assert_eq!(filler.bytes(), bytes);
         let listing = Listing::straight(filler, 1000);
         assert_eq!(listing.body(), 1000 / bytes * bytes);
@@ -348,10 +300,7 @@ fn instructions_have_the_length_they_are_named_after() {
 
 #[test]
 fn jumps_stand_as_far_apart_as_stated() {
-    let listing = Listing::Jumps {
-        count: 5,
-        spacing: 64,
-    };
+    let listing = Listing::Jumps { count: 5, spacing: 64 };
     let executed = round(&decoded(&listing));
     let places: Vec<u64> = executed[..5].iter().map(Instruction::ip).collect();
     assert_eq!(places, [64, 128, 192, 256, 320]);
@@ -359,16 +308,13 @@ fn jumps_stand_as_far_apart_as_stated() {
 
 #[test]
 fn indirect_jumps_come_to_every_line_once_and_to_no_neighbour() {
-    for (behind, mnemonic) in [
-        (Behind::Undefined, Mnemonic::Ud2),
-        (Behind::Straight, Mnemonic::Nop),
-    ] {
+    for (behind, mnemonic) in
+        [(Behind::Undefined, Mnemonic::Ud2), (Behind::Straight, Mnemonic::Nop)]
+    {
         let code = decoded(&Listing::Indirect(Indirect { count: 256, behind }));
         let executed = round(&code);
-        let jumps: Vec<_> = executed
-            .iter()
-            .filter(|i| i.flow_control() == FlowControl::IndirectBranch)
-            .collect();
+        let jumps: Vec<_> =
+            executed.iter().filter(|i| i.flow_control() == FlowControl::IndirectBranch).collect();
         let mut lines: Vec<u64> = jumps.iter().map(|jump| jump.ip() / 64).collect();
         assert!(lines.windows(2).all(|pair| pair[1] != pair[0] + 1));
         lines.sort_unstable();
@@ -383,20 +329,14 @@ fn indirect_jumps_come_to_every_line_once_and_to_no_neighbour() {
 #[test]
 #[should_panic(expected = "3 indirect jumps: not a power of two")]
 fn indirect_jumps_that_would_miss_a_line_are_refused() {
-    let listing = Listing::Indirect(Indirect {
-        count: 3,
-        behind: Behind::Undefined,
-    });
+    let listing = Listing::Indirect(Indirect { count: 3, behind: Behind::Undefined });
     listing.write(&mut vec![0; listing.bytes()]);
 }
 
 #[test]
 #[should_panic(expected = "a short jump reaches 2 to 129 bytes further")]
 fn a_jump_that_would_be_long_is_refused() {
-    let listing = Listing::Jumps {
-        count: 1,
-        spacing: 130,
-    };
+    let listing = Listing::Jumps { count: 1, spacing: 130 };
     listing.write(&mut vec![0; listing.bytes()]);
 }
 
@@ -409,10 +349,7 @@ fn executed_code_counts_its_rounds() {
     use linefill::experiment::{Context, Linux, Setup, Workload};
     use linefill::mem::Region;
 
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let context = Context { features: Features::detect(), host: &Linux };
     let mut bytes = [0_u8; 128];
     for listing in listings() {
         let setup = RoutineSetup { listing };

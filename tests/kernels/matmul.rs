@@ -48,10 +48,7 @@ fn compare(
     let found = run(random(Region::new(&mut bytes).unwrap(), side));
     for (index, (found, wanted)) in found.iter().zip(result).enumerate() {
         let difference = (found - wanted).abs() / side as f64;
-        assert!(
-            difference <= MOST,
-            "{what}, side {side}, element {index}: {difference}"
-        );
+        assert!(difference <= MOST, "{what}, side {side}, element {index}: {difference}");
     }
     assert_eq!(found.len(), side * side);
 }
@@ -140,13 +137,7 @@ fn what_cannot_be_multiplied_is_refused_by_value() {
     );
     let product = Product::new(region.reborrow(), 16, 1).unwrap();
     let error = Matmul::new(product, MatmulWay::Transposed).unwrap_err();
-    assert_eq!(
-        error,
-        MatmulError::NoRoom {
-            needed: 2048,
-            spare: 64
-        }
-    );
+    assert_eq!(error, MatmulError::NoRoom { needed: 2048, spare: 64 });
     for way in tile_ways() {
         let product = Product::new(region.reborrow(), 16, 1).unwrap();
         let error = TileMatmul::new(product, way).unwrap_err();
@@ -155,13 +146,7 @@ fn what_cannot_be_multiplied_is_refused_by_value() {
 }
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
-    Work {
-        loads,
-        stores,
-        bytes_read,
-        bytes_written,
-        ..Work::default()
-    }
+    Work { loads, stores, bytes_read, bytes_written, ..Work::default() }
 }
 
 /// The work that a multiplication declares, if `build` makes it from factors of `side`.
@@ -200,16 +185,8 @@ fn multiplications_in_tiles() {
     let flops = 2 * 24 * 24 * 24;
     // Tiles, rows of a tile, bytes of a register.
     let mut ways = Vec::new();
-    ways.extend(
-        features
-            .fma()
-            .map(|token| (TileWay::Avx2(token), 12, 4, 32)),
-    );
-    ways.extend(
-        features
-            .avx512()
-            .map(|token| (TileWay::Avx512(token), 3, 8, 64)),
-    );
+    ways.extend(features.fma().map(|token| (TileWay::Avx2(token), 12, 4, 32)));
+    ways.extend(features.avx512().map(|token| (TileWay::Avx512(token), 3, 8, 64)));
     for (way, tiles, rows, register) in ways {
         let wide = tiles * (24 * 3 + 3 * rows);
         let single = packed + tiles * 24 * rows;

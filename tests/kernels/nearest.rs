@@ -19,8 +19,7 @@ fn innermost(is_such: fn(Register) -> bool) -> Vec<Instruction> {
         });
         let body = |branch: &Instruction| {
             let body = code.range(branch.near_branch_target()..=branch.ip());
-            body.map(|(_, instruction)| *instruction)
-                .collect::<Vec<_>>()
+            body.map(|(_, instruction)| *instruction).collect::<Vec<_>>()
         };
         backward.map(body).collect::<Vec<_>>()
     });
@@ -49,10 +48,7 @@ fn a_mean_costs(body: &[Instruction], vectors: usize) {
     let mut accesses = Vec::new();
     for instruction in body {
         let used = info.info(instruction).used_memory().to_vec();
-        accesses.extend(
-            used.into_iter()
-                .filter(|used| used.access() != OpAccess::NoMemAccess),
-        );
+        accesses.extend(used.into_iter().filter(|used| used.access() != OpAccess::NoMemAccess));
         let name = format!("{:?}", instruction.mnemonic());
         assert!(!name.starts_with("Vf") && name != "Call", "{name}");
     }

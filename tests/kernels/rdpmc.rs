@@ -33,9 +33,7 @@ impl Code {
         if !before.insert(at) {
             return None;
         }
-        let paths = next(instruction)
-            .into_iter()
-            .map(|next| self.path(next, reads, before));
+        let paths = next(instruction).into_iter().map(|next| self.path(next, reads, before));
         let most = paths.flatten().max();
         before.remove(&at);
         most.map(|rest| rest + 1)

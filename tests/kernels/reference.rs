@@ -121,9 +121,7 @@ fn masked_features_leave_their_kernels_out_and_no_others() {
     assert_eq!(without("avx512"), less(needing(zmm)));
     assert_eq!(without("avx2"), less(needing(wide)));
     assert_eq!(without("fma"), less(needing(fused)));
-    let old = less(needing(|instruction| {
-        wide(instruction) || sse41(instruction)
-    }));
+    let old = less(needing(|instruction| wide(instruction) || sse41(instruction)));
     assert_eq!(without("sse4.1"), old);
     assert_eq!(without("clflushopt"), less(needing(clflushopt)));
     assert_eq!(without("clwb"), less(needing(clwb)));

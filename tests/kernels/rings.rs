@@ -54,11 +54,7 @@ fn orders() -> impl Strategy<Value = Order> {
 }
 
 fn paths() -> impl Strategy<Value = Path> {
-    prop_oneof![
-        Just(Path::Forward),
-        Just(Path::Triangular),
-        Just(Path::Random)
-    ]
+    prop_oneof![Just(Path::Forward), Just(Path::Triangular), Just(Path::Random)]
 }
 
 /// Passes a ring of `count` elements to `test`.
@@ -84,9 +80,7 @@ fn walk(ring: &Ring<'_>) -> Vec<usize> {
 
 /// The offsets of the pointer words of all elements, in the order of their indices.
 fn places(layout: Layout, count: usize) -> Vec<usize> {
-    (0..count)
-        .map(|index| layout.place(index) + layout.pointer_offset())
-        .collect()
+    (0..count).map(|index| layout.place(index) + layout.pointer_offset()).collect()
 }
 
 proptest! {
@@ -230,15 +224,10 @@ proptest! {
 fn all_cycles_are_equally_likely() {
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..24_000 {
-        let walked = with_ring(Layout::npad(0), 5, Order::Random { seed }, |ring| {
-            walk(&ring)
-        });
+        let walked = with_ring(Layout::npad(0), 5, Order::Random { seed }, |ring| walk(&ring));
         *counts.entry(walked).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), 24);
     // Five standard deviations of a binomial count with mean 1000.
-    assert!(
-        counts.values().all(|count| (845..=1155).contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.values().all(|count| (845..=1155).contains(count)), "{counts:?}");
 }

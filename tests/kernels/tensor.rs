@@ -29,9 +29,7 @@ fn with<T>(shape: Shape, storage: Storage, then: impl FnOnce(Tensor<'_>) -> T) -
 }
 
 fn reads<T>(get: Get, storage: Storage, then: impl FnOnce(ReadTensor<'_>) -> T) -> T {
-    with(Shape::SERIES, storage, |tensor| {
-        then(ReadTensor::new(tensor, get).unwrap())
-    })
+    with(Shape::SERIES, storage, |tensor| then(ReadTensor::new(tensor, get).unwrap()))
 }
 
 /// The sum of a pass, computed by the reference.
@@ -44,10 +42,7 @@ fn by_the_reference() -> u32 {
     with(Shape::SERIES, Storage::Flat, |tensor| {
         let numbers = 0..ReadTensor::PASS;
         let element = |number| tensor.element(Shape::SERIES.remainders(number));
-        numbers
-            .map(element)
-            .fold(0.0, |sum: f32, element| sum + element)
-            .to_bits()
+        numbers.map(element).fold(0.0, |sum: f32, element| sum + element).to_bits()
     })
 }
 
@@ -55,9 +50,7 @@ fn by_the_reference() -> u32 {
 fn a_million_reads_sum_to_the_same_bits_in_every_storage() {
     let expected = u64::from(sum_of_a_pass());
     for (get, storage) in WAYS {
-        let found = reads(get, storage, |mut kernel| {
-            kernel.run(u64::from(ReadTensor::PASS))
-        });
+        let found = reads(get, storage, |mut kernel| kernel.run(u64::from(ReadTensor::PASS)));
         assert_eq!(found, expected, "{get:?} of {storage:?}");
     }
 }
@@ -106,27 +99,21 @@ fn the_pattern_comes_to_448_elements_on_as_many_lines_and_112_pages() {
 
 #[test]
 fn a_nested_read_follows_three_references_that_the_heap_placed() {
-    reads(
-        Get::BoxesUnchecked,
-        Storage::Boxes(Allocation::Natural),
-        |mut kernel| {
-            let mut offsets = Vec::new();
-            kernel.trace(1000, &mut |access| offsets.push(access.offset));
-            let paths = (0..1000).flat_map(|read| {
-                let at = Shape::SERIES.remainders(read);
-                Heap::JAVA.path(Shape::SERIES, at)
-            });
-            assert_eq!(offsets, paths.collect::<Vec<_>>());
-        },
-    );
+    reads(Get::BoxesUnchecked, Storage::Boxes(Allocation::Natural), |mut kernel| {
+        let mut offsets = Vec::new();
+        kernel.trace(1000, &mut |access| offsets.push(access.offset));
+        let paths = (0..1000).flat_map(|read| {
+            let at = Shape::SERIES.remainders(read);
+            Heap::JAVA.path(Shape::SERIES, at)
+        });
+        assert_eq!(offsets, paths.collect::<Vec<_>>());
+    });
 }
 
 #[test]
 fn a_tensor_that_the_instructions_do_not_fit_is_refused_by_value() {
     let refused = |shape, storage, get| {
-        with(shape, storage, |tensor| {
-            ReadTensor::new(tensor, get).unwrap_err()
-        })
+        with(shape, storage, |tensor| ReadTensor::new(tensor, get).unwrap_err())
     };
     let flat = Storage::Flat;
     let boxes = Storage::Boxes(Allocation::Natural);
@@ -146,20 +133,13 @@ fn a_tensor_that_the_instructions_do_not_fit_is_refused_by_value() {
         (Shape::new([64, 16, 28, 33]).unwrap(), flat, Get::Array),
         (Shape::PRIMES, boxes, Get::Boxes),
     ] {
-        assert_eq!(
-            refused(shape, storage, get),
-            ReadTensorError::Shape(get, shape)
-        );
+        assert_eq!(refused(shape, storage, get), ReadTensorError::Shape(get, shape));
     }
 }
 
 /// Loads, and the bytes they read.
 fn loads(loads: u32, bytes_read: u32) -> Work {
-    Work {
-        loads,
-        bytes_read,
-        ..Work::default()
-    }
+    Work { loads, bytes_read, ..Work::default() }
 }
 
 /// The work that the header of `asm/compute/tensor.S` states per iteration. `tests/library/codegen` compares that
@@ -170,26 +150,14 @@ fn a_read_declares_the_loads_of_its_kernel() {
     for get in Get::ALL {
         let (shape, storage, expected) = match get {
             Get::Array => continue,
-            Get::Boxes => (
-                Shape::SERIES,
-                Storage::Boxes(Allocation::Shared),
-                loads(7, 40),
-            ),
-            Get::BoxesUnchecked => (
-                Shape::SERIES,
-                Storage::Boxes(Allocation::Shared),
-                loads(4, 28),
-            ),
-            Get::Vectors => (
-                Shape::SERIES,
-                Storage::Vectors(Allocation::Shared),
-                loads(7, 52),
-            ),
+            Get::Boxes => (Shape::SERIES, Storage::Boxes(Allocation::Shared), loads(7, 40)),
+            Get::BoxesUnchecked => {
+                (Shape::SERIES, Storage::Boxes(Allocation::Shared), loads(4, 28))
+            }
+            Get::Vectors => (Shape::SERIES, Storage::Vectors(Allocation::Shared), loads(7, 52)),
             _ => (one_page, Storage::Flat, loads(1, 4)),
         };
-        let found = with(shape, storage, |tensor| {
-            ReadTensor::new(tensor, get).unwrap().work()
-        });
+        let found = with(shape, storage, |tensor| ReadTensor::new(tensor, get).unwrap().work());
         assert_eq!(found, expected, "{get:?}");
     }
 }

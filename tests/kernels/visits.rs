@@ -51,10 +51,7 @@ fn what_is_no_word_is_refused_by_value() {
     assert_eq!(refused(&[]), VisitsError::None);
     assert_eq!(refused(&[0, 12]), VisitsError::NoWord(12));
     assert_eq!(refused(&[8 * WORDS]), VisitsError::NoWord(8 * WORDS));
-    assert_eq!(
-        refused(&[usize::MAX & !7]),
-        VisitsError::NoWord(usize::MAX & !7)
-    );
+    assert_eq!(refused(&[usize::MAX & !7]), VisitsError::NoWord(usize::MAX & !7));
     assert_eq!(refused(&[0, 64, 0]), VisitsError::Twice(0));
     let most = in_region(|region| StoreBufferFill::new(region, 129).unwrap_err());
     assert_eq!(most, TooManyStores(129));

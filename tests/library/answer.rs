@@ -35,9 +35,7 @@ pub fn registry() -> Vec<VerdictLine> {
     let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of.id, claim)));
     let verdicts = Verdict::ALL.into_iter().cycle();
     let lines = claims.zip(verdicts);
-    lines
-        .map(|((id, claim), verdict)| line(id, claim, verdict))
-        .collect()
+    lines.map(|((id, claim), verdict)| line(id, claim, verdict)).collect()
 }
 
 /// The claim `id`, with a number here that is `factor` times the document's.
@@ -46,17 +44,11 @@ fn changed(id: &str, verdict: Verdict, factor: f64) -> VerdictLine {
     let (experiment, _) = id.split_once('.').expect("an id");
     let then = claim.then.expect("a number");
     let now = if factor < 1.0 { then.lo } else { then.hi } * factor;
-    VerdictLine {
-        now: Some([0.99 * now, 1.01 * now]),
-        ..line(experiment, claim, verdict)
-    }
+    VerdictLine { now: Some([0.99 * now, 1.01 * now]), ..line(experiment, claim, verdict) }
 }
 
 fn ids(verdicts: &[VerdictLine]) -> Vec<String> {
-    findings(verdicts, 9)
-        .into_iter()
-        .map(|of| of.claim)
-        .collect()
+    findings(verdicts, 9).into_iter().map(|of| of.claim).collect()
 }
 
 #[test]
@@ -76,14 +68,8 @@ fn what_is_not_decided_or_not_sure_is_no_finding() {
     for verdict in [Verdict::Inconclusive, Verdict::Untestable] {
         assert!(ids(&[changed("D19.1", verdict, 9.0)]).is_empty());
     }
-    let unsure = VerdictLine {
-        now: Some([20.0, 400.0]),
-        ..changed("D19.1", Verdict::Holds, 4.0)
-    };
-    assert!(
-        ids(&[unsure]).is_empty(),
-        "the interval reaches the paper's"
-    );
+    let unsure = VerdictLine { now: Some([20.0, 400.0]), ..changed("D19.1", Verdict::Holds, 4.0) };
+    assert!(ids(&[unsure]).is_empty(), "the interval reaches the paper's");
     // The paper reads memory faster than its bus carries.
     let beyond = ["D36.3", "D38.1"].map(|id| changed(id, Verdict::DoesNotHold, 0.1));
     assert!(ids(&beyond).is_empty());
@@ -105,18 +91,13 @@ fn findings_are_varied_and_follow_their_verdicts() {
     for finding in &found {
         let topic = topic_of(&finding.experiment).expect("a topic").name;
         *topics.entry(topic).or_insert(0) += 1;
-        let same = found
-            .iter()
-            .filter(|of| of.experiment == finding.experiment);
+        let same = found.iter().filter(|of| of.experiment == finding.experiment);
         assert_eq!(same.count(), 1, "{}", finding.experiment);
         let of = verdicts.iter().find(|line| line.id == finding.claim);
         assert_eq!(Some(finding.verdict), of.map(|of| of.verdict));
         let claim = find_claim(&finding.claim).expect("a claim");
         assert_eq!(finding.why, claim.follows(finding.verdict));
-        assert_eq!(
-            finding.advice(),
-            finding.takeaway.advice_on(finding.verdict)
-        );
+        assert_eq!(finding.advice(), finding.takeaway.advice_on(finding.verdict));
         assert!(!finding.advice().is_empty());
         let words = finding.takeaway.shown.words(finding.now.middle());
         // A loss is worded as time that is added, without a sign.
@@ -129,9 +110,7 @@ fn findings_are_varied_and_follow_their_verdicts() {
 
 #[test]
 fn a_finding_says_both_numbers() {
-    let [finding] = findings(&[changed("E37.2", Verdict::Holds, 0.25)], 9)
-        .try_into()
-        .expect("one");
+    let [finding] = findings(&[changed("E37.2", Verdict::Holds, 0.25)], 9).try_into().expect("one");
     assert_eq!(finding.then_text(), "3.0 to 8.0 %");
     assert_eq!(finding.now_text(), "77 %");
     let headline =
@@ -161,10 +140,7 @@ fn a_saving_that_is_not_sure_and_a_loss_are_said_as_such() {
             "8.0 to 12 % more time",
         ),
     ] {
-        let line = VerdictLine {
-            now: Some(now),
-            ..changed(id, Verdict::DoesNotHold, 4.0)
-        };
+        let line = VerdictLine { now: Some(now), ..changed(id, Verdict::DoesNotHold, 4.0) };
         let [finding] = findings(&[line], 9).try_into().expect("one");
         assert_eq!(finding.headline(), headline);
         assert_eq!(finding.now_text(), number);
@@ -174,10 +150,8 @@ fn a_saving_that_is_not_sure_and_a_loss_are_said_as_such() {
 
 #[test]
 fn a_number_too_wide_for_one_value_is_said_as_a_range() {
-    let line = VerdictLine {
-        now: Some([0.378, 1.85]),
-        ..changed("F1.1", Verdict::DoesNotHold, 0.1)
-    };
+    let line =
+        VerdictLine { now: Some([0.378, 1.85]), ..changed("F1.1", Verdict::DoesNotHold, 0.1) };
     let [finding] = findings(&[line], 9).try_into().expect("one");
     assert_eq!(finding.now_text(), "0.38x to 1.85x");
     let headline = finding.headline();
@@ -191,10 +165,7 @@ fn the_headline_counts_a_document_or_else_our_own() {
             Some(line(id.split('.').next()?, find_claim(id)?, *verdict))
         };
         let verdicts: Vec<VerdictLine> = ids.iter().filter_map(line).collect();
-        let summary = Summary {
-            papers: papers(&verdicts),
-            ..Summary::default()
-        };
+        let summary = Summary { papers: papers(&verdicts), ..Summary::default() };
         summary.headline()
     };
     let (held, failed) = (Verdict::Holds, Verdict::DoesNotHold);
@@ -202,10 +173,7 @@ fn the_headline_counts_a_document_or_else_our_own() {
     assert_eq!(headline(&both), "1 of 2 claims still holds");
     let ours = [("X10.1", held), ("X10.2", held), ("X1.4", failed)];
     assert_eq!(headline(&ours), "2 of 3 claims of our own hold");
-    assert_eq!(
-        headline(&[("X10.1", Verdict::Inconclusive)]),
-        "No claim is decided yet"
-    );
+    assert_eq!(headline(&[("X10.1", Verdict::Inconclusive)]), "No claim is decided yet");
 }
 
 #[test]
@@ -218,11 +186,8 @@ fn every_claim_stands_in_one_section_and_sums_agree() {
         for claim in paper.claims() {
             *seen.entry(&claim.id).or_default() += 1;
         }
-        let chapters: usize = paper
-            .chapters
-            .iter()
-            .map(|of| of.counts().measured() + of.counts().beside())
-            .sum();
+        let chapters: usize =
+            paper.chapters.iter().map(|of| of.counts().measured() + of.counts().beside()).sum();
         assert_eq!(chapters, paper.claims().count(), "{}", paper.name);
     }
     assert_eq!(seen.len(), verdicts.len());
@@ -299,19 +264,13 @@ fn the_core_clock_is_that_of_the_ladder() {
         rows.next().expect("a row").measured
     };
     let measured = row(&analysis);
-    assert_eq!(
-        measured.as_deref(),
-        Some("3.500 GHz, 1.400 cycles per tick")
-    );
+    assert_eq!(measured.as_deref(), Some("3.500 GHz, 1.400 cycles per tick"));
     let mut record = analysis.record;
     record.points.retain(|line| line.experiment != MACHINE);
     let without = Analysis::of(record);
     assert_eq!(clock(&without), Some(3.0));
     let measured = row(&without);
-    assert_eq!(
-        measured.as_deref(),
-        Some("3.000 GHz, 1.200 cycles per tick")
-    );
+    assert_eq!(measured.as_deref(), Some("3.000 GHz, 1.200 cycles per tick"));
 }
 
 #[test]
@@ -357,30 +316,18 @@ fn a_transfer_that_took_less_than_nothing_is_no_number() {
 #[test]
 fn the_readme_shows_the_kept_records() {
     const README: &str = include_str!("../../README.md");
-    let zen_5 = records::all()
-        .iter()
-        .find(|of| of.path.ends_with("2026-11-29-zen5-guest.jsonl.zst"));
+    let zen_5 =
+        records::all().iter().find(|of| of.path.ends_with("2026-11-29-zen5-guest.jsonl.zst"));
     let sides = [last(), zen_5.expect("a kept record")].map(|of| Summary::of(of.analysis()));
     let mut rows = Vec::new();
     for paper in &sides[0].papers {
         let counts = sides.each_ref().map(|side| {
-            let same = side
-                .papers
-                .iter()
-                .find(|of| of.name == paper.name)
-                .expect("a document");
-            let claims = same
-                .chapters
-                .iter()
-                .flat_map(|of| &of.parts)
-                .flat_map(|of| &of.claims);
+            let same = side.papers.iter().find(|of| of.name == paper.name).expect("a document");
+            let claims = same.chapters.iter().flat_map(|of| &of.parts).flat_map(|of| &of.claims);
             let counts = Counts::of(claims);
             format!("{} of {}", counts.holds(), counts.decided())
         });
-        rows.push(format!(
-            "| {} | {} | {} |",
-            paper.name, counts[0], counts[1]
-        ));
+        rows.push(format!("| {} | {} | {} |", paper.name, counts[0], counts[1]));
     }
     for finding in sides[0].findings.iter().take(5) {
         rows.push(format!(

@@ -11,9 +11,7 @@ use linefill::measure::Shot;
 use linefill::os::{Pages, allowed, current_cpu, pin};
 
 fn quick() -> Bench {
-    Bench::new()
-        .expect("both clocks run")
-        .with_budget(Duration::from_millis(5))
+    Bench::new().expect("both clocks run").with_budget(Duration::from_millis(5))
 }
 
 #[test]
@@ -104,10 +102,7 @@ fn what_does_nothing_has_no_ratio_to_be_divided_by() {
     // Because of noise, some pairs may be positive.
     let text = both.to_string();
     let said = text.contains("no ratio") || text.contains("times as long");
-    assert!(
-        said && both.ratio.is_none_or(|ratio| ratio.median > 0.0),
-        "{text}"
-    );
+    assert!(said && both.ratio.is_none_or(|ratio| ratio.median > 0.0), "{text}");
 }
 
 /// A flush faults if it goes past a value's pages.
@@ -150,12 +145,7 @@ fn everything_can_be_made_cold_before_a_shot() {
     let cold = Cold::nothing().tlbs().unwrap().predictors().unwrap();
     let (prepared, done) = (0, 0);
     let memory = memory.as_slice();
-    let mut lookup = Lookup {
-        cold,
-        memory,
-        prepared,
-        done,
-    };
+    let mut lookup = Lookup { cold, memory, prepared, done };
     let shots = bench.one_shot(&mut lookup);
     // The test does not check times: on a busy CPU the empty run, which is subtracted, may have taken longer.
     assert!(shots.single.count() > 0 && lookup.done > shots.single.count());

@@ -10,16 +10,8 @@ use linefill::lab::report::{ReportView, render};
 use proptest::prelude::*;
 
 fn curve(label: &str, points: &[(f64, f64)]) -> CurveView {
-    let value = |&(x, mid): &(f64, f64)| Value {
-        x,
-        lo: mid * 0.75,
-        mid,
-        hi: mid * 1.25,
-    };
-    CurveView {
-        label: label.to_owned(),
-        points: points.iter().map(value).collect(),
-    }
+    let value = |&(x, mid): &(f64, f64)| Value { x, lo: mid * 0.75, mid, hi: mid * 1.25 };
+    CurveView { label: label.to_owned(), points: points.iter().map(value).collect() }
 }
 
 fn reference(label: &str, points: &[(f64, f64)]) -> ReferenceView {
@@ -47,16 +39,8 @@ fn prediction(curves: Vec<CurveView>) -> PredictionView {
 fn figure(form: Form, curves: Vec<CurveView>) -> Figure {
     Figure {
         form,
-        x: AxisView {
-            label: "working set".to_owned(),
-            log: true,
-            bytes: true,
-        },
-        y: AxisView {
-            label: "time".to_owned(),
-            log: true,
-            bytes: false,
-        },
+        x: AxisView { label: "working set".to_owned(), log: true, bytes: true },
+        y: AxisView { label: "time".to_owned(), log: true, bytes: false },
         unit: "cycles per operation".to_owned(),
         ns_per_cycle: Some(0.25),
         curves,
@@ -81,10 +65,7 @@ fn page(figure: Figure) -> String {
         untestable: Vec::new(),
         states: Vec::new(),
     };
-    render(&ReportView {
-        sections: vec![section],
-        ..ReportView::default()
-    })
+    render(&ReportView { sections: vec![section], ..ReportView::default() })
 }
 
 /// The figure as it is on the page.
@@ -110,27 +91,13 @@ fn marks(group: &str, class: &str) -> usize {
     rest.split('"').next().unwrap().matches(['M', 'L']).count()
 }
 
-const DOUBLES: [(f64, f64); 4] = [
-    (4096.0, 4.0),
-    (8192.0, 5.0),
-    (16384.0, 9.0),
-    (32768.0, 20.0),
-];
+const DOUBLES: [(f64, f64); 4] = [(4096.0, 4.0), (8192.0, 5.0), (16384.0, 9.0), (32768.0, 20.0)];
 
 #[test]
 fn every_curve_has_its_marks_and_a_single_point_is_a_point() {
-    let mut figure = figure(
-        Form::Lines,
-        vec![curve("a", &DOUBLES), curve("b", &DOUBLES[2..3])],
-    );
-    figure.references = vec![
-        reference("a", &DOUBLES[..3]),
-        reference("c", &DOUBLES[1..2]),
-    ];
-    figure.prediction = Some(prediction(vec![
-        curve("a", &DOUBLES),
-        curve("b", &DOUBLES[2..3]),
-    ]));
+    let mut figure = figure(Form::Lines, vec![curve("a", &DOUBLES), curve("b", &DOUBLES[2..3])]);
+    figure.references = vec![reference("a", &DOUBLES[..3]), reference("c", &DOUBLES[1..2])];
+    figure.prediction = Some(prediction(vec![curve("a", &DOUBLES), curve("b", &DOUBLES[2..3])]));
     let drawn = drawn(figure);
     let of = |owner: &str, label: usize| {
         let data = format!(" data-l=\"{label}\"");
@@ -149,11 +116,7 @@ fn every_curve_has_its_marks_and_a_single_point_is_a_point() {
     assert_eq!(of("model k1", 1), (0, 1));
     assert_eq!(groups(&drawn).len(), 6);
     for owner in ["this machine", "an old machine", "predicted"] {
-        assert_eq!(
-            drawn.matches(&format!("</svg>{owner}<")).count(),
-            1,
-            "{owner}"
-        );
+        assert_eq!(drawn.matches(&format!("</svg>{owner}<")).count(), 1, "{owner}");
     }
 }
 
@@ -165,10 +128,7 @@ fn every_mark_has_its_number_in_the_table_that_it_names() {
     figure.references = vec![
         reference("a", &DOUBLES[1..]),
         reference("c", &DOUBLES[..2]),
-        ReferenceView {
-            machine: "another one".to_owned(),
-            ..reference("a", &DOUBLES[..3])
-        },
+        ReferenceView { machine: "another one".to_owned(), ..reference("a", &DOUBLES[..3]) },
     ];
     figure.prediction = Some(prediction(vec![curve("b", &DOUBLES)]));
     let drawn = drawn(figure);
@@ -217,13 +177,7 @@ fn what_a_label_says_is_never_markup() {
 
 #[test]
 fn a_logarithmic_axis_leaves_out_what_has_no_place_and_says_which() {
-    let points = [
-        (1024.0, 0.0),
-        (2048.0, -1.0),
-        (4096.0, 4.0),
-        (8192.0, f64::NAN),
-        (16384.0, 8.0),
-    ];
+    let points = [(1024.0, 0.0), (2048.0, -1.0), (4096.0, 4.0), (8192.0, f64::NAN), (16384.0, 8.0)];
     let drawn = drawn(figure(Form::Lines, vec![curve("a", &points)]));
     let group = groups(&drawn)[0];
     assert!(group.contains(" data-skip=\"0 1 3\""), "{group}");
@@ -232,18 +186,13 @@ fn a_logarithmic_axis_leaves_out_what_has_no_place_and_says_which() {
 
 #[test]
 fn things_in_a_list_have_a_lane_each_and_no_line_between_them() {
-    let mut figure = figure(
-        Form::Bars,
-        vec![curve("a", &DOUBLES), curve("b", &DOUBLES[..2])],
-    );
+    let mut figure = figure(Form::Bars, vec![curve("a", &DOUBLES), curve("b", &DOUBLES[..2])]);
     figure.references = vec![reference("a", &DOUBLES[..1])];
     let lanes = drawn(figure.clone());
     assert!(lanes.contains("<svg class=\"lanes\""));
     assert_eq!(lanes.matches("class=\"end lane\"").count(), 6);
-    let all: Vec<(usize, usize)> = groups(&lanes)
-        .iter()
-        .map(|g| (marks(g, "l"), marks(g, "m")))
-        .collect();
+    let all: Vec<(usize, usize)> =
+        groups(&lanes).iter().map(|g| (marks(g, "l"), marks(g, "m"))).collect();
     assert_eq!(all, [(0, 1), (0, 4), (0, 2)]);
     // Three places on a linear axis are also drawn as a list.
     figure.form = Form::Lines;
@@ -258,9 +207,7 @@ fn things_in_a_list_have_a_lane_each_and_no_line_between_them() {
 fn a_map_has_a_cell_for_every_point_and_a_bar_of_its_colours() {
     let curves = (1..=20).map(|length| curve(&length.to_string(), &DOUBLES));
     let map = drawn(figure(Form::Surface("length".to_owned()), curves.collect()));
-    let cells = groups(&map)
-        .into_iter()
-        .map(|group| group.matches("h89v").count());
+    let cells = groups(&map).into_iter().map(|group| group.matches("h89v").count());
     assert_eq!(cells.sum::<usize>(), 80);
     assert_eq!(map.matches("<svg class=\"colours\"").count(), 1);
     // The longest list is the top row.
@@ -273,9 +220,7 @@ fn many_curves_become_small_charts_or_a_map() {
     let widths = ["16 B", "32 B", "64 B", "128 B"];
     let curves = labels.iter().flat_map(|what| {
         let points: Vec<(f64, f64)> = (10..24).map(|power| (2f64.powi(power), 5.0)).collect();
-        widths
-            .iter()
-            .map(move |width| curve(&format!("{what}, {width}"), &points))
+        widths.iter().map(move |width| curve(&format!("{what}, {width}"), &points))
     });
     let mut figure = figure(Form::Lines, curves.collect());
     let small = drawn(figure.clone());
@@ -291,14 +236,9 @@ fn many_curves_become_small_charts_or_a_map() {
 fn colours_stand_in_the_style_for_light_and_dark_and_print() {
     let page = page(figure(Form::Lines, vec![curve("a", &DOUBLES)]));
     let (_, style) = page.rsplit_once("<style>").unwrap();
-    for wanted in [
-        "prefers-color-scheme: dark",
-        "@media print",
-        ".here {",
-        ".then {",
-        ".model {",
-        ".h8 {",
-    ] {
+    for wanted in
+        ["prefers-color-scheme: dark", "@media print", ".here {", ".then {", ".model {", ".h8 {"]
+    {
         assert!(style.contains(wanted), "{wanted}");
     }
     let body = page.split_once("<body>").unwrap().1;
@@ -313,9 +253,7 @@ fn colours_stand_in_the_style_for_light_and_dark_and_print() {
 #[test]
 fn the_policy_allows_the_scripts_and_styles_of_the_page_alone() {
     let page = page(figure(Form::Lines, vec![curve("a", &DOUBLES)]));
-    let (_, rest) = page
-        .split_once("Content-Security-Policy\" content=\"")
-        .expect("a policy");
+    let (_, rest) = page.split_once("Content-Security-Policy\" content=\"").expect("a policy");
     let policy = rest.split('"').next().unwrap().replace("&#39;", "'");
     assert!(policy.starts_with("default-src 'none'; "), "{policy}");
     assert!(!policy.contains("unsafe"), "{policy}");
@@ -326,10 +264,7 @@ fn the_policy_allows_the_scripts_and_styles_of_the_page_alone() {
             let Some(hash) = sha256(text) else {
                 return crate::common::untested::tool("openssl");
             };
-            assert!(
-                policy.contains(&format!("'sha256-{hash}'")),
-                "{name}: {hash}"
-            );
+            assert!(policy.contains(&format!("'sha256-{hash}'")), "{name}: {hash}");
             texts += 1;
         }
     }
@@ -355,14 +290,8 @@ fn sha256(text: &str) -> Option<String> {
 
 /// Numbers of all magnitudes, infinities and NaN.
 fn numbers() -> impl Strategy<Value = f64> {
-    const SPECIAL: [f64; 6] = [
-        0.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MIN_POSITIVE,
-        f64::MAX,
-    ];
+    const SPECIAL: [f64; 6] =
+        [0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, f64::MAX];
     // One selection, and first: proptest makes a generator for each alternative up to the one that it takes.
     prop_oneof![
         6 => proptest::sample::select(&SPECIAL[..]),

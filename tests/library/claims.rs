@@ -27,15 +27,10 @@ fn ids_are_those_of_the_experiment_with_a_number() {
     let mut seen = BTreeSet::new();
     for (experiment, claim) in claims() {
         let number = claim.id.strip_prefix(experiment.id);
-        let number = number
-            .and_then(|rest| rest.strip_prefix('.'))
-            .map(str::parse::<u32>);
+        let number = number.and_then(|rest| rest.strip_prefix('.')).map(str::parse::<u32>);
         assert!(matches!(number, Some(Ok(1..))), "{}", claim.id);
         assert!(seen.insert(claim.id), "{} is there twice", claim.id);
-        assert_eq!(
-            find_claim(claim.id).map(|found| found.text),
-            Some(claim.text)
-        );
+        assert_eq!(find_claim(claim.id).map(|found| found.text), Some(claim.text));
     }
 }
 
@@ -242,18 +237,11 @@ fn takeaways_are_of_measured_numbers_and_advise_on_both_verdicts() {
 /// Arithmetic and simulation do not depend on this machine.
 #[test]
 fn kinds_say_what_is_of_this_machine() {
-    let of_here: Vec<Kind> = Kind::ALL
-        .into_iter()
-        .filter(|of| of.is_of_this_machine())
-        .collect();
+    let of_here: Vec<Kind> = Kind::ALL.into_iter().filter(|of| of.is_of_this_machine()).collect();
     assert_eq!(of_here, [Kind::Measured, Kind::Counted]);
     for kind in Kind::ALL {
         assert_eq!(Kind::named(kind.name()), Some(kind));
-        assert!(
-            claims().any(|(_, claim)| claim.kind == kind),
-            "{}",
-            kind.name()
-        );
+        assert!(claims().any(|(_, claim)| claim.kind == kind), "{}", kind.name());
     }
 }
 

@@ -29,16 +29,7 @@ const fn stated(
     read: usize,
     written: usize,
 ) -> Stated {
-    Stated {
-        name,
-        inside: Traffic {
-            loads,
-            stores,
-            read,
-            written,
-        },
-        outside: Traffic::NONE,
-    }
+    Stated { name, inside: Traffic { loads, stores, read, written }, outside: Traffic::NONE }
 }
 
 impl Stated {
@@ -67,11 +58,7 @@ fn stated_by(line: &str) -> Option<Stated> {
             _ => panic!("`{line}`: `{kind}` is neither loads nor stores"),
         }
     }
-    Some(Stated {
-        name: name.to_owned().leak(),
-        inside,
-        outside: Traffic::NONE,
-    })
+    Some(Stated { name: name.to_owned().leak(), inside, outside: Traffic::NONE })
 }
 
 /// The sources of all kernels.
@@ -91,12 +78,7 @@ fn sources() -> impl Iterator<Item = String> {
 fn a_header_states_loads_and_stores() {
     let stated = stated_by("   linefill_some: 2 loads, 16 bytes; 1 store, 8 bytes").unwrap();
     assert_eq!(stated.name, "linefill_some");
-    let Traffic {
-        loads,
-        stores,
-        read,
-        written,
-    } = stated.inside;
+    let Traffic { loads, stores, read, written } = stated.inside;
     assert_eq!([loads, stores, read, written], [2, 1, 16, 8]);
     assert!(stated_by("   rdi  address of the word").is_none());
 }
@@ -139,11 +121,7 @@ fn every_symbol_of_the_sources_is_listed_once_and_in_order() {
     let mut found = BTreeSet::new();
     for source in sources() {
         let words = source.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
-        found.extend(
-            words
-                .filter(|word| word.starts_with("linefill_"))
-                .map(str::to_owned),
-        );
+        found.extend(words.filter(|word| word.starts_with("linefill_")).map(str::to_owned));
     }
     let listed: Vec<_> = symbols::all().map(|code| code.name.to_owned()).collect();
     assert_eq!(listed, found.into_iter().collect::<Vec<_>>());
@@ -158,16 +136,9 @@ fn an_iteration_loads_and_stores_what_its_header_says() {
         assert_eq!(string.len(), 1);
         assert_eq!(string[0].code(), code);
     }
-    for Stated {
-        name,
-        inside,
-        outside,
-    } in all_stated()
-    {
+    for Stated { name, inside, outside } in all_stated() {
         let kernel = Kernel::named(name);
-        let body = kernel
-            .innermost()
-            .unwrap_or_else(|| panic!("{name} has no loop"));
+        let body = kernel.innermost().unwrap_or_else(|| panic!("{name} has no loop"));
         assert_eq!(traffic(body), inside, "{name}");
         // The code outside the loop has exactly the stated accesses, usually none.
         let ips = body[0].ip()..=body[body.len() - 1].ip();

@@ -33,10 +33,7 @@ fn points(machine: &Machine, id: &str, end: f64) -> (&'static Experiment, Vec<Po
 fn walks_that_leave_the_last_level_elsewhere_disagree_once() {
     let [server, ..] = known();
     let run = |walk: f64, jumps: f64| {
-        [
-            points(&server, "D8", walk * MIB),
-            points(&server, "B12", jumps * MIB),
-        ]
+        [points(&server, "D8", walk * MIB), points(&server, "B12", jumps * MIB)]
     };
     let alike = run(24.0, 24.0);
     assert_eq!(share(&server, &[], &alike), None);
@@ -63,10 +60,7 @@ fn a_pass_over_a_few_points_shows_no_end_of_the_level() {
         let far = |point: &&Point| point.x < 0.1 * MIB || point.x > 100.0 * MIB;
         let few: Vec<Point> = points.iter().filter(far).cloned().collect();
         assert!(few.len() > 2 && few.len() < points.len());
-        [
-            (experiment, merged([points, few].concat())),
-            self::points(&server, "B12", 24.0 * MIB),
-        ]
+        [(experiment, merged([points, few].concat())), self::points(&server, "B12", 24.0 * MIB)]
     };
     assert_eq!(share(&server, &[], &both(24.0)), None);
     assert!(share(&server, &[], &both(6.0)).is_some());
@@ -106,13 +100,7 @@ fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     let claim = find_claim("B12.2").unwrap();
     let sure = Evidence::new(&server, &points, experiment.unit());
     assert_eq!(claim.decide(&sure).verdict, Verdict::Holds);
-    let by_chance = Evidence {
-        uncertain: Some(Range {
-            lo: 3.0 * MIB,
-            hi: 40.0 * MIB,
-        }),
-        ..sure
-    };
+    let by_chance = Evidence { uncertain: Some(Range { lo: 3.0 * MIB, hi: 40.0 * MIB }), ..sure };
     let judgement = claim.decide(&by_chance);
     assert_eq!(judgement.verdict, Verdict::Untestable, "{judgement:?}");
     assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
@@ -126,10 +114,7 @@ fn the_size_of_the_last_level_is_not_judged_where_it_is_chance() {
     let sure = Evidence::new(&server, &points, experiment.unit());
     assert_eq!(claim.decide(&sure).verdict, Verdict::Holds);
     let decided = |lo: f64, hi: f64| {
-        let uncertain = Some(Range {
-            lo: lo * MIB,
-            hi: hi * MIB,
-        });
+        let uncertain = Some(Range { lo: lo * MIB, hi: hi * MIB });
         claim.decide(&Evidence { uncertain, ..sure })
     };
     let judgement = decided(3.0, 40.0);
@@ -164,10 +149,7 @@ fn the_latency_of_the_last_level_is_that_of_walks_that_stay_there() {
     for [from_memory, from_caches] in [[24.0, 24.0], [8.0, 24.0], [24.0, 8.0]] {
         let found = latency(from_memory * MIB, from_caches * MIB).unwrap();
         let middle = found.middle();
-        assert!(
-            (55.0..65.0).contains(&middle),
-            "{from_memory}, {from_caches}: {found}"
-        );
+        assert!((55.0..65.0).contains(&middle), "{from_memory}, {from_caches}: {found}");
     }
 }
 

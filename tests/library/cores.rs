@@ -24,13 +24,8 @@ fn core_of(header: &Header) -> Option<&'static str> {
 
 /// The published value that the machine sheet compares with a measured store buffer.
 fn published_stores(header: &Header) -> Option<String> {
-    let inferred = Inferred {
-        stores: Some(Found {
-            value: [1, 2],
-            confidence: 1.0,
-        }),
-        ..Inferred::default()
-    };
+    let inferred =
+        Inferred { stores: Some(Found { value: [1, 2], confidence: 1.0 }), ..Inferred::default() };
     let rows = sheet(header, &machine_of(header, &[]), &[], &inferred, None);
     let row = rows.into_iter().find(|row| row.name == "store buffer");
     row.expect("a row for what was inferred").cpuid
@@ -79,14 +74,8 @@ fn the_sheet_shows_what_is_published_of_such_a_core() {
 /// The difference that the machine sheet reports, if the reorder buffer holds this number of operations.
 fn of_reorder_buffer(microarchitecture: &str, held: [u32; 2]) -> Option<String> {
     let header = header(microarchitecture);
-    let found = Found {
-        value: held,
-        confidence: 1.0,
-    };
-    let inferred = Inferred {
-        buffers: vec![("reorder buffer", found)],
-        ..Inferred::default()
-    };
+    let found = Found { value: held, confidence: 1.0 };
+    let inferred = Inferred { buffers: vec![("reorder buffer", found)], ..Inferred::default() };
     let rows = sheet(&header, &machine_of(&header, &[]), &[], &inferred, None);
     let row = rows.into_iter().find(|row| row.name == "reorder buffer");
     let row = row.expect("a row for what was inferred");

@@ -34,11 +34,7 @@ fn list(tree: &str, dump: &str, names: &str) -> Result<Vec<Named>, UnknownName> 
 fn a_list_is_the_vendors_raw_and_software_events_each_once() {
     let names = "MEM_LOAD_RETIRED.L1_MISS, r0148 ,page-faults,page-faults";
     let events = list(INTEL, "sapphire-rapids", names).unwrap();
-    let source = Source {
-        name: "cpu",
-        kind: 4,
-        flavour: Flavour::Intel,
-    };
+    let source = Source { name: "cpu", kind: 4, flavour: Flavour::Intel };
     let raw = Event::raw(&source, 0x148);
     let faults = Event::software(Software::PageFaults);
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
@@ -50,12 +46,7 @@ fn a_list_is_the_vendors_raw_and_software_events_each_once() {
 
 #[test]
 fn without_a_pmu_names_are_still_told_from_misspelt_ones() {
-    let events = list(
-        "",
-        "sapphire-rapids",
-        "L1D_PEND_MISS.PENDING,r0148,task-clock",
-    )
-    .unwrap();
+    let events = list("", "sapphire-rapids", "L1D_PEND_MISS.PENDING,r0148,task-clock").unwrap();
     assert_eq!(events[0].event, Err(Refusal::NoPmu));
     assert_eq!(events[1].event, Err(Refusal::NoPmu));
     assert!(events[2].event.is_ok());
@@ -75,25 +66,15 @@ fn a_misspelt_name_is_told_with_its_neighbours() {
         "{text}"
     );
     let part = of("sapphire-rapids", "l1_miss");
-    assert!(
-        part.near.iter().all(|name| name.contains("L1_MISS")),
-        "{part}"
-    );
+    assert!(part.near.iter().all(|name| name.contains("L1_MISS")), "{part}");
     let elsewhere = of("zen2", "MEM_LOAD_RETIRED.L1_MISS");
     let mut cores = elsewhere.elsewhere.iter().map(|core| core.name());
     assert!(cores.any(|name| name == "Skylake client"));
-    assert!(
-        elsewhere.to_string().contains(", though of "),
-        "{elsewhere}"
-    );
+    assert!(elsewhere.to_string().contains(", though of "), "{elsewhere}");
     let far = of("zen2", "L1D_PEND_MISS.PENDING").to_string();
     assert!(far.ends_with(" other cores"), "{far}");
     let nothing = of("zen2", "x");
-    assert!(
-        nothing
-            .to_string()
-            .ends_with("nothing here is spelt like it")
-    );
+    assert!(nothing.to_string().ends_with("nothing here is spelt like it"));
     // A raw event needs digits.
     assert_eq!(of("zen2", "r").name, "r");
     assert_eq!(of("zen2", "").name, "");

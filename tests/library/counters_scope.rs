@@ -15,10 +15,7 @@ fn a_scope_returns_the_works_result_and_counts_it() {
     // Every event has a line, counted or refused.
     assert_eq!(counts.to_string().lines().count(), names.len());
     if !refused() {
-        assert!(
-            counts.value("page-faults").unwrap() >= FRESH as f64,
-            "{counts}"
-        );
+        assert!(counts.value("page-faults").unwrap() >= FRESH as f64, "{counts}");
         assert!(counts.value("task-clock").unwrap() > 0.0, "{counts}");
     }
     // Scopes may be nested.
@@ -41,10 +38,7 @@ fn a_list_of_ones_own_replaces_the_usual_one() {
     assert!(counts.value("page-faults").unwrap() >= FRESH as f64);
     assert_eq!(counts.value("task-clock"), None);
     let text = counts.to_string();
-    assert!(
-        text.lines().next().unwrap().ends_with("  page-faults"),
-        "{text}"
-    );
+    assert!(text.lines().next().unwrap().ends_with("  page-faults"), "{text}");
     assert!(Counters::of("page-fault").is_err());
 }
 
@@ -53,10 +47,7 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
     if refused() {
         return;
     }
-    let refused = |name: &str, refusal| Named {
-        name: name.to_owned(),
-        event: Err(refusal),
-    };
+    let refused = |name: &str, refusal| Named { name: name.to_owned(), event: Err(refusal) };
     let faults = |name: &str| Named {
         name: name.to_owned(),
         event: Ok(Event::software(Software::PageFaults)),
@@ -72,20 +63,11 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
     assert!(first >= FRESH as f64 && second >= FRESH as f64, "{counts}");
     assert_eq!(counts.value("CACHE.MISSES"), None);
     let text = counts.to_string();
-    assert!(
-        text.contains("CACHE.MISSES  (the kernel sees no PMU on this CPU)"),
-        "{text}"
-    );
-    assert!(
-        text.contains("CACHE.HITS  (kernel.perf_event_paranoid=3 forbids it)"),
-        "{text}"
-    );
+    assert!(text.contains("CACHE.MISSES  (the kernel sees no PMU on this CPU)"), "{text}");
+    assert!(text.contains("CACHE.HITS  (kernel.perf_event_paranoid=3 forbids it)"), "{text}");
     // Only as many events as fit are counted; the others are refused.
     let many = Counters::open(vec![faults("many"); MOST + 1]);
     let text = many.scope(touch).1.to_string();
     assert_eq!(text.lines().count(), MOST + 1, "{text}");
-    assert!(
-        text.ends_with("many  (at most 16 events are counted at once)\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("many  (at most 16 events are counted at once)\n"), "{text}");
 }

@@ -20,15 +20,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// A rig that counts page faults in place of misses of L1d, and the thread's clock in place of cycles.
 fn rig(stop: &AtomicBool) -> Rig<'_> {
-    let effort = Effort {
-        warm_up: 0.001,
-        sampling: 0.001,
-        passes: 1,
-    };
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let effort = Effort { warm_up: 0.001, sampling: 0.001, passes: 1 };
+    let context = Context { features: Features::detect(), host: &Linux };
     Rig::new(Rate::from_hz(2.5e9), context, effort, stop).with_counters(vec![
         (Quantity::Cycles, Event::software(Software::TaskClock)),
         (Quantity::L1dMisses, Event::software(Software::PageFaults)),
@@ -37,11 +30,7 @@ fn rig(stop: &AtomicBool) -> Rig<'_> {
 
 /// An operation is the first write to a page: one page fault.
 fn first_touch() -> Case {
-    let setup = TouchSetup {
-        pages: Pages::Base,
-        count: 32,
-        touch: Touch::Write,
-    };
+    let setup = TouchSetup { pages: Pages::Base, count: 32, touch: Touch::Write };
     Case::new("first touch", 0.0, setup)
 }
 
@@ -56,9 +45,7 @@ fn a_point_carries_what_was_counted_of_its_operation() {
         return;
     }
     let wanted = [Quantity::L1dMisses, Quantity::Cycles, Quantity::LoopOps];
-    let point = rig(&STOP)
-        .measure_and_count(&first_touch(), &wanted)
-        .unwrap();
+    let point = rig(&STOP).measure_and_count(&first_touch(), &wanted).unwrap();
     // The counts have the order of the rig's counters. Events that it cannot count are left out.
     let [clock, faults] = point.counts() else {
         panic!("two of three can be counted: {:?}", point.counts());
@@ -68,9 +55,7 @@ fn a_point_carries_what_was_counted_of_its_operation() {
     assert_eq!(faults.quantity, Quantity::L1dMisses);
     assert_eq!(faults.value, Interval::exact(1.0));
     // A step of a walk causes no page faults, and the cost of the readings must not appear.
-    let point = rig(&STOP)
-        .measure_and_count(&walk(), &[Quantity::L1dMisses])
-        .unwrap();
+    let point = rig(&STOP).measure_and_count(&walk(), &[Quantity::L1dMisses]).unwrap();
     assert_eq!(point.counts()[0].value, Interval::exact(0.0));
 }
 
@@ -87,9 +72,7 @@ fn what_another_experiment_did_not_want_is_counted_later() {
         return;
     }
     let mut rig = rig(&STOP);
-    let point = rig
-        .measure_and_count(&first_touch(), &[Quantity::Cycles])
-        .unwrap();
+    let point = rig.measure_and_count(&first_touch(), &[Quantity::Cycles]).unwrap();
     let wanted = [Quantity::Cycles, Quantity::L1dMisses, Quantity::Loads];
     let missing = rig.missing(&point, &wanted);
     assert_eq!(missing, [Quantity::L1dMisses]);
@@ -118,8 +101,5 @@ fn a_rig_that_is_stopped_counts_nothing() {
     stop.store(true, Ordering::Relaxed);
     let faults = Event::software(Software::PageFaults);
     assert!(rig.count(&walk(), &[faults]).is_err());
-    assert!(
-        rig.measure_and_count(&walk(), &[Quantity::Cycles])
-            .is_none()
-    );
+    assert!(rig.measure_and_count(&walk(), &[Quantity::Cycles]).is_none());
 }

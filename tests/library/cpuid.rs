@@ -38,9 +38,8 @@ fn shape(caches: &Caches) -> Vec<(u8, CacheKind, u64, u32)> {
 /// The entries of the only TLB with this level, kind and page size.
 #[track_caller]
 fn entries(tlbs: &Tlbs, level: u8, kind: TlbKind, page: PageSize) -> u32 {
-    let mut found = tlbs
-        .iter()
-        .filter(|t| t.level == level && t.kind == kind && t.pages.contains(page));
+    let mut found =
+        tlbs.iter().filter(|t| t.level == level && t.kind == kind && t.pages.contains(page));
     let tlb = found.next().unwrap_or_else(|| panic!("none in {tlbs:?}"));
     assert!(found.next().is_none(), "several in {tlbs:?}");
     tlb.entries
@@ -50,10 +49,7 @@ fn entries(tlbs: &Tlbs, level: u8, kind: TlbKind, page: PageSize) -> u32 {
 fn coffee_lake_is_a_client_core_with_leaf_2_tlbs() {
     let dump = Dump::of("coffee-lake");
     let id = Identity::read(dump.clone());
-    assert_eq!(
-        (id.vendor, id.family, id.model, id.stepping),
-        (Vendor::Intel, 6, 0x9e, 10)
-    );
+    assert_eq!((id.vendor, id.family, id.model, id.stepping), (Vendor::Intel, 6, 0x9e, 10));
     assert_eq!(&*id.brand, "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz");
     assert_eq!(id.microarch(), "Coffee Lake");
     assert_eq!(id.load_to_use(), Some(4));
@@ -96,10 +92,7 @@ fn sapphire_rapids_is_a_server_core_with_translation_leaves() {
     let id = Identity::read(dump.clone());
     assert_eq!((id.family, id.model, id.stepping), (6, 0x8f, 8));
     assert_eq!(&*id.brand, "Intel(R) Xeon(R) w9-3475X");
-    assert_eq!(
-        (id.microarch(), id.core().unwrap().name),
-        ("Sapphire Rapids", "Golden Cove")
-    );
+    assert_eq!((id.microarch(), id.core().unwrap().name), ("Sapphire Rapids", "Golden Cove"));
     assert_eq!(id.core().unwrap().combining_buffers.value(), Some(16));
     assert_eq!(id.load_to_use(), Some(5));
 
@@ -138,10 +131,7 @@ fn arrow_lake_h_has_efficient_cores_of_two_designs() {
         (id.core_type, id.native_model, id.microarch()),
         (Some(CoreType::Efficient), Some(2), "Arrow Lake")
     );
-    assert_eq!(
-        (id.core().unwrap().name, id.load_to_use()),
-        ("Crestmont", Some(3))
-    );
+    assert_eq!((id.core().unwrap().name, id.load_to_use()), ("Crestmont", Some(3)));
     assert_eq!(
         shape(&Caches::read(dump.clone())),
         [
@@ -193,24 +183,12 @@ fn a_register_that_cpuid_does_not_announce_is_not_accessed() {
 fn alder_lake_differs_from_core_to_core() {
     let (p, e) = (Dump::of("alder-lake-p"), Dump::of("alder-lake-e"));
     let id = Identity::read(p.clone());
-    assert_eq!(
-        (id.core_type, id.microarch()),
-        (Some(CoreType::Performance), "Alder Lake")
-    );
-    assert_eq!(
-        (id.core().unwrap().name, id.load_to_use()),
-        ("Golden Cove", Some(5))
-    );
+    assert_eq!((id.core_type, id.microarch()), (Some(CoreType::Performance), "Alder Lake"));
+    assert_eq!((id.core().unwrap().name, id.load_to_use()), ("Golden Cove", Some(5)));
     assert_eq!(&*id.brand, "12th Gen Intel(R) Core(TM) i9-12900K");
     let id = Identity::read(e.clone());
-    assert_eq!(
-        (id.core_type, id.microarch()),
-        (Some(CoreType::Efficient), "Alder Lake")
-    );
-    assert_eq!(
-        (id.core().unwrap().name, id.load_to_use()),
-        ("Gracemont", Some(3))
-    );
+    assert_eq!((id.core_type, id.microarch()), (Some(CoreType::Efficient), "Alder Lake"));
+    assert_eq!((id.core().unwrap().name, id.load_to_use()), ("Gracemont", Some(3)));
     assert_eq!(id.core().unwrap().combining_buffers.value(), None);
 
     assert_eq!(
@@ -235,10 +213,7 @@ fn alder_lake_differs_from_core_to_core() {
     assert_eq!(efficient.instruction().unwrap().size, 64 * KIB);
 
     // Optimization manual: an STLB with 2048 entries in both cores, and a DTLB with 48 in Gracemont.
-    assert_eq!(
-        Tlbs::read(p.clone()).load_entries(2, PageSize::Kib4),
-        Some(2048)
-    );
+    assert_eq!(Tlbs::read(p.clone()).load_entries(2, PageSize::Kib4), Some(2048));
     let tlbs = Tlbs::read(e);
     assert_eq!(tlbs.load_entries(2, PageSize::Kib4), Some(2048));
     assert_eq!(tlbs.load_entries(1, PageSize::Kib4), Some(48));
@@ -307,10 +282,7 @@ fn an_old_amd_cpu_has_the_legacy_leaves_alone() {
 fn zen_2_shares_its_l3_by_the_core_complex() {
     let dump = Dump::of("zen2");
     let id = Identity::read(dump.clone());
-    assert_eq!(
-        (id.vendor, id.family, id.model, id.stepping),
-        (Vendor::Amd, 0x17, 0x71, 0)
-    );
+    assert_eq!((id.vendor, id.family, id.model, id.stepping), (Vendor::Amd, 0x17, 0x71, 0));
     assert_eq!(&*id.brand, "AMD Ryzen 5 3600X 6-Core Processor");
     assert_eq!((id.microarch(), id.load_to_use()), ("Zen 2", Some(4)));
 
@@ -335,10 +307,7 @@ fn zen_2_shares_its_l3_by_the_core_complex() {
     assert_eq!(tlbs.load_entries(2, PageSize::Kib4), Some(2048));
     assert_eq!(tlbs.load_entries(2, PageSize::Mib2), Some(2048));
     assert_eq!(entries(&tlbs, 1, TlbKind::Instruction, PageSize::Kib4), 64);
-    assert_eq!(
-        entries(&tlbs, 2, TlbKind::Instruction, PageSize::Kib4),
-        1024
-    );
+    assert_eq!(entries(&tlbs, 2, TlbKind::Instruction, PageSize::Kib4), 1024);
     assert_eq!(read_tsc_hz(dump), None);
 }
 
@@ -375,16 +344,10 @@ fn a_zen_4_guest_keeps_its_caches_and_names_its_hypervisor() {
 fn empty_leaves_yield_nothing_rather_than_zeros() {
     let dump = Dump::of("empty-leaves");
     let id = Identity::read(dump.clone());
-    assert_eq!(
-        (id.microarch(), id.hypervisor_name()),
-        ("Coffee Lake", Some("KVM"))
-    );
+    assert_eq!((id.microarch(), id.hypervisor_name()), ("Coffee Lake", Some("KVM")));
     let caches = Caches::read(dump.clone());
     assert!(caches.is_empty(), "{caches:?}");
-    assert_eq!(
-        (caches.data(1), caches.instruction(), caches.last_level()),
-        (None, None, None)
-    );
+    assert_eq!((caches.data(1), caches.instruction(), caches.last_level()), (None, None, None));
     let tlbs = Tlbs::read(dump.clone());
     assert!(tlbs.is_empty(), "{tlbs:?}");
     assert_eq!(read_tsc_hz(dump), None);
@@ -395,10 +358,7 @@ fn no_dump_yields_an_entry_of_size_zero() {
     for name in ALL {
         let dump = Dump::of(name);
         for cache in Caches::read(dump.clone()).iter() {
-            assert!(
-                cache.level > 0 && cache.size > 0 && cache.line == 64,
-                "{name}: {cache:?}"
-            );
+            assert!(cache.level > 0 && cache.size > 0 && cache.line == 64, "{name}: {cache:?}");
             let (sets, ways) = (cache.sets().unwrap(), cache.ways.unwrap());
             assert_eq!(sets * u64::from(ways) * 64, cache.size, "{name}: {cache:?}");
         }
@@ -443,16 +403,7 @@ fn every_fixture_is_tested() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cpuid");
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
-        .map(|entry| {
-            entry
-                .unwrap()
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned()
-        })
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
     assert_eq!(names, ALL);

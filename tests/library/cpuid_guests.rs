@@ -17,10 +17,7 @@ fn a_guest_of_a_hybrid_cpu_without_leaf_1a_does_not_guess_its_core() {
         result
     };
     let id = Identity::read(guest);
-    assert_eq!(
-        (id.microarch(), id.core_type, id.core()),
-        ("Alder Lake", None, None)
-    );
+    assert_eq!((id.microarch(), id.core_type, id.core()), ("Alder Lake", None, None));
     assert_eq!(id.load_to_use(), None);
     assert_eq!(id.hypervisor_name(), Some("unnamed hypervisor"));
 }
@@ -61,10 +58,7 @@ fn a_guest_with_amx_is_no_rocket_lake() {
     let dump = Dump::of("intel-guest-masked-model");
     let id = Identity::read(dump.clone());
     assert_eq!((id.family, id.model), (6, 0xa7));
-    assert_eq!(
-        (id.vectors, id.microarch(), id.core()),
-        (Vectors::Amx, "unknown", None)
-    );
+    assert_eq!((id.vectors, id.microarch(), id.core()), (Vectors::Amx, "unknown", None));
     // The same model number on a CPU with matching features.
     let rocket = Identity::read(move |leaf, subleaf| {
         let mut result = dump.cpuid2(leaf, subleaf);
@@ -96,10 +90,7 @@ fn the_hypervisors_clock_comes_before_the_cpus() {
 fn a_hypervisor_that_ignores_subleaves_does_not_hang_the_readers() {
     let cpu = Dump::of("sapphire-rapids");
     let flat = move |leaf, subleaf| match (leaf, subleaf) {
-        (0x18, 0) => CpuIdResult {
-            eax: 1_000_000,
-            ..cpu.cpuid2(0x18, 0)
-        },
+        (0x18, 0) => CpuIdResult { eax: 1_000_000, ..cpu.cpuid2(0x18, 0) },
         (4 | 0x18, _) => cpu.cpuid2(leaf, subleaf.min(1)),
         _ => cpu.cpuid2(leaf, subleaf),
     };

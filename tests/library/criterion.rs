@@ -68,10 +68,7 @@ fn throughputs_are_in_units_of_what_was_measured() {
     // At 2 GHz 200 ticks are 100 ns.
     let ticks = Ticks(Rate::from_hz(2e9));
     assert_eq!(throughput(&ticks, &bytes), (6.0, "GB/s"));
-    assert_eq!(
-        throughput(&ticks, &Throughput::Elements(50)),
-        (0.5, "Gelem/s")
-    );
+    assert_eq!(throughput(&ticks, &Throughput::Elements(50)), (0.5, "Gelem/s"));
     assert_eq!(throughput(&ticks, &Throughput::Bits(100)), (1.0, "Gb/s"));
     if let Some(cycles) = core_cycles() {
         assert_eq!(throughput(&cycles, &bytes), (3.0, "B/cycle"));

@@ -42,9 +42,7 @@ const LEFT: f64 = 0.7;
 impl Planted {
     /// The machine of the latest record, with the noise that was observed on the machine `noise`.
     fn new(noise: &str, shape: Shape) -> Self {
-        let Analysis {
-            machine, answers, ..
-        } = last().analysis();
+        let Analysis { machine, answers, .. } = last().analysis();
         let exact = |point: &Point| {
             let mut point = point.clone();
             if let Some(measured) = point.measured_mut() {
@@ -72,12 +70,7 @@ impl Planted {
             };
             points.iter().map(spread).collect()
         });
-        Planted {
-            noise: spreads.collect(),
-            machine: machine.clone(),
-            values,
-            cases,
-        }
+        Planted { noise: spreads.collect(), machine: machine.clone(), values, cases }
     }
 
     /// Adds a pass to those points of the experiment `at` that are `wanted`, in order. Returns their number.
@@ -101,8 +94,7 @@ impl Planted {
 
     fn together(&self, passes: &Passes) -> Measured {
         let of = self.values.iter().zip(passes);
-        of.map(|((experiment, _), passes)| (*experiment, merged(passes.concat())))
-            .collect()
+        of.map(|((experiment, _), passes)| (*experiment, merged(passes.concat()))).collect()
     }
 
     /// The verdicts on measured claims by id. Without a doubt, they are judged on the observed passes.
@@ -132,11 +124,8 @@ impl Planted {
     /// the run.
     fn run(&self, seed: u64) -> [HashMap<&'static str, Verdict>; WAYS.len()] {
         let rng = &mut Rng::new(seed);
-        let mut passes: Passes = self
-            .values
-            .iter()
-            .map(|(_, points)| vec![Vec::new(); points.len()])
-            .collect();
+        let mut passes: Passes =
+            self.values.iter().map(|(_, points)| vec![Vec::new(); points.len()]).collect();
         let mut all = 0;
         for _ in 0..LOOKS[0] {
             let moments = &mut Moments::default();
@@ -215,11 +204,8 @@ fn pass(point: &Point, noise: Option<&Spread>, normal: f64) -> Point {
 }
 
 /// The methods of judging a run.
-const WAYS: [&str; 3] = [
-    "spread of two passes",
-    "value behind two passes",
-    "measured until decided",
-];
+const WAYS: [&str; 3] =
+    ["spread of two passes", "value behind two passes", "measured until decided"];
 
 /// Shares of the claims that can be judged, over planted runs.
 #[derive(Debug, Default)]
@@ -312,15 +298,8 @@ fn runs_on_planted_machines_decide_rightly() {
         let [_, first, last] = shares.map(|of| of.percent());
         let [wrong, contrary, open, _] = last;
         assert!(wrong <= 1.0, "{wrong} % wrong with the noise of {noise}");
-        assert!(
-            contrary <= 2.0,
-            "{contrary} % contrary with the noise of {noise}"
-        );
-        assert!(
-            open < 0.75 * first[2],
-            "{open} % open, after two passes {}",
-            first[2]
-        );
+        assert!(contrary <= 2.0, "{contrary} % contrary with the noise of {noise}");
+        assert!(open < 0.75 * first[2], "{open} % open, after two passes {}", first[2]);
     }
 }
 
@@ -362,23 +341,15 @@ fn a_further_pass_of_a_full_run_measures_what_claims_read() {
     let kept = |points: &[Point]| {
         let mut cases = (experiment.cases)(&full);
         keep_judged(experiment, &full, points, &mut cases);
-        let places = cases
-            .into_iter()
-            .map(|case| (case.series, case.x.to_bits()));
+        let places = cases.into_iter().map(|case| (case.series, case.x.to_bits()));
         places.collect::<HashSet<_>>()
     };
     let judged = kept(&planted.points);
     let all = planted.points.len();
-    assert!(
-        (1..all / 3).contains(&judged.len()),
-        "{} of {all}",
-        judged.len()
-    );
+    assert!((1..all / 3).contains(&judged.len()), "{} of {all}", judged.len());
     // No claim changes if the other points become uncertain.
     let mut points = planted.points.clone();
-    let drawn = points
-        .iter_mut()
-        .filter(|point| !judged.contains(&place(point)));
+    let drawn = points.iter_mut().filter(|point| !judged.contains(&place(point)));
     for measured in drawn.filter_map(Point::measured_mut) {
         measured.ticks.interval = measured.ticks.interval.widened(0.5);
     }

@@ -13,10 +13,7 @@ use super::records::last;
 fn recorded() -> (Machine, Doubt, Point, usize) {
     let analysis = last().analysis();
     let machine = analysis.machine.clone();
-    let points = analysis
-        .answers
-        .iter()
-        .map(|of| (of.experiment, of.points.clone()));
+    let points = analysis.answers.iter().map(|of| (of.experiment, of.points.clone()));
     let doubt = Doubt::of(&machine, &points.collect::<Vec<_>>());
     let of_d19 = (find("D19").unwrap().cases)(&machine);
     let points = analysis.answer("D19").unwrap().points.iter();
@@ -93,10 +90,7 @@ fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
             continue;
         };
         let quality = measured.quality;
-        let passes = measured
-            .passes
-            .iter()
-            .filter(|pass| pass.quality == quality);
+        let passes = measured.passes.iter().filter(|pass| pass.quality == quality);
         let spread = passes.map(|pass| pass.interval).reduce(Interval::hull);
         compared += usize::from(spread.is_some());
         assert!(spread.is_none_or(|spread| spread == measured.ticks.interval));
@@ -114,9 +108,7 @@ fn a_negative_time_is_no_time() {
             panic!("not measured");
         };
         let interval = Interval::new(middle - width, middle + width);
-        of.passes
-            .iter_mut()
-            .for_each(|pass| pass.interval = interval);
+        of.passes.iter_mut().for_each(|pass| pass.interval = interval);
         of.ticks.interval = interval;
         run.apply(find("D19").unwrap(), &machine, &point, bytes)
     };
@@ -143,16 +135,11 @@ fn apart(f1: f64, f2: f64) -> Analysis {
     let mut record = last().record().clone();
     record.verdicts.clear();
     let kept = [MACHINE, "F1", "F2"];
-    record
-        .points
-        .retain(|line| kept.contains(&line.experiment.as_str()));
+    record.points.retain(|line| kept.contains(&line.experiment.as_str()));
     for line in &mut record.points {
         let ticks = if line.experiment == "F1" { f1 } else { f2 };
         if let Some(measured) = line.point.measured_mut()
-            && let Some(stats) = measured
-                .thread_stats
-                .as_mut()
-                .filter(|stats| stats.workers > 1)
+            && let Some(stats) = measured.thread_stats.as_mut().filter(|stats| stats.workers > 1)
         {
             stats.pair = Some([0, 1]);
             stats.round_trip = Some(ticks);

@@ -12,9 +12,8 @@ use linefill::kernel::symbols;
 const ABI: &str = "extern \"sysv64\"";
 /// The folder in which kernels are declared.
 const DECLARED: &str = "kernel";
-const INTEGERS: [&str; 12] = [
-    "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "bool", "()",
-];
+const INTEGERS: [&str; 12] =
+    ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "bool", "()"];
 
 /// A Rust file without its line comments and without the macro that declares kernels of one shape. The macro
 /// names no types; its arguments are read where it is used.
@@ -65,9 +64,7 @@ fn signatures(code: &str) -> Vec<&str> {
 
 /// The parts of a list that is separated by commas; no type here contains a comma.
 fn parts(list: &str) -> impl Iterator<Item = &str> {
-    list.split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
+    list.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// The type in `name: type`, or in a type alone.
@@ -109,9 +106,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         true => files(&path),
         false => vec![path],
     });
-    files
-        .filter(|path| path.extension() == Some("rs".as_ref()))
-        .collect()
+    files.filter(|path| path.extension() == Some("rs".as_ref())).collect()
 }
 
 #[test]
@@ -123,9 +118,7 @@ fn no_float_and_no_vector_crosses_by_value() {
     };
     let sources: Vec<_> = files(&src).into_iter().map(read).collect();
     // The definitions of the structures that kernels return.
-    let declared = sources
-        .iter()
-        .filter(|(file, _)| file.starts_with(src.join(DECLARED)));
+    let declared = sources.iter().filter(|(file, _)| file.starts_with(src.join(DECLARED)));
     let declared: String = declared.map(|(_, code)| &**code).collect();
     let mut checked = 0;
     let mut named = BTreeSet::new();
@@ -145,10 +138,8 @@ fn no_float_and_no_vector_crosses_by_value() {
         }
     }
     // The files whose signatures were read must name every kernel, so that none was missed.
-    let missing: Vec<_> = symbols::all()
-        .map(|kernel| kernel.name)
-        .filter(|&name| !named.contains(name))
-        .collect();
+    let missing: Vec<_> =
+        symbols::all().map(|kernel| kernel.name).filter(|&name| !named.contains(name)).collect();
     assert!(missing.is_empty(), "not declared: {missing:?}");
     assert!(checked > 100, "{checked} types");
 }

@@ -17,16 +17,11 @@ const LACKS: &str = "an allocator alone has no ";
 
 /// Claims that arithmetic or the simulator decides on other hosts: a quick run does not trace a compiler, and
 /// F3 has no points in 1 MiB. B14.3, C2.3 and C5.4 lack what [`LONG`] leaves out.
-const UNDECIDED: [&str; 10] = [
-    "B14.3", "C2.3", "C5.4", "D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5",
-];
+const UNDECIDED: [&str; 10] =
+    ["B14.3", "C2.3", "C5.4", "D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5"];
 
 /// No time for measurements, because no case may get that far.
-const NO_EFFORT: Effort = Effort {
-    warm_up: 0.0,
-    sampling: 0.0,
-    passes: 1,
-};
+const NO_EFFORT: Effort = Effort { warm_up: 0.0, sampling: 0.0, passes: 1 };
 
 /// Cases that are computed for seconds, and by functions that other cases have, too: the experiment, the series, and x if
 /// not all are meant. Golden traces and `tests/kernels/sim/vectors.rs` test their values.
@@ -39,10 +34,7 @@ const LONG: [(&str, &str, Option<f64>); 3] = [
 /// Every case of an experiment that does not take long, as far as it gets without a host.
 fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
     let stop = AtomicBool::new(false);
-    let context = Context {
-        features: Features::detect(),
-        host: &NoHost,
-    };
+    let context = Context { features: Features::detect(), host: &NoHost };
     let mut rig = Rig::new(machine.rate, context, NO_EFFORT, &stop);
     let mut cases = (experiment.cases)(machine);
     let is_long = |case: &Case| {

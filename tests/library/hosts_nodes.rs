@@ -38,8 +38,7 @@ impl TwoNodes {
     fn put(&self, first: *const u8, bytes: usize, node: impl Fn(usize) -> usize) {
         let addresses = (first.addr()..first.addr() + bytes).step_by(4096);
         let pages = addresses.enumerate();
-        self.pages()
-            .extend(pages.map(|(index, address)| (address, node(index))));
+        self.pages().extend(pages.map(|(index, address)| (address, node(index))));
     }
 }
 
@@ -155,10 +154,7 @@ fn machine() -> Machine {
 /// The cases of an experiment on `host`, with all memory on `node` if it is given.
 fn run(id: &str, host: TwoNodes, node: Option<usize>) -> Vec<Point> {
     let stop = AtomicBool::new(false);
-    let context = Context {
-        features: Features::detect(),
-        host: Box::leak(Box::new(host)),
-    };
+    let context = Context { features: Features::detect(), host: Box::leak(Box::new(host)) };
     let machine = machine();
     let rig = Rig::new(machine.rate, context, Effort::SMOKE, &stop);
     let mut rig = rig.with_node(node);
@@ -208,15 +204,10 @@ fn a_line_whose_page_lies_elsewhere_is_no_pair_of_x14() {
         let home = format!("4 KiB, node {}", TwoNodes::near(first));
         assert_eq!(pages(&point), home);
     }
-    let elsewhere = TwoNodes {
-        touched_on: Some(1),
-        ..TwoNodes::default()
-    };
+    let elsewhere = TwoNodes { touched_on: Some(1), ..TwoNodes::default() };
     let first = allowed()[0];
     let points = run("X14", elsewhere, None);
-    let near = points
-        .iter()
-        .find(|point| point.series == first.to_string());
+    let near = points.iter().find(|point| point.series == first.to_string());
     assert_eq!(
         pages(near.unwrap()),
         format!(
@@ -224,10 +215,7 @@ fn a_line_whose_page_lies_elsewhere_is_no_pair_of_x14() {
         )
     );
     // The node that a run names comes first.
-    let bound = TwoNodes {
-        touched_on: Some(1),
-        ..TwoNodes::default()
-    };
+    let bound = TwoNodes { touched_on: Some(1), ..TwoNodes::default() };
     for point in run("X14", bound, Some(1)) {
         assert_eq!(pages(&point), "4 KiB, node 1");
     }

@@ -22,10 +22,7 @@ struct Noise {
 
 impl Noise {
     fn new(seed: u64, share: f64) -> Self {
-        Noise {
-            rng: Rng::new(seed),
-            share,
-        }
+        Noise { rng: Rng::new(seed), share }
     }
 
     fn uniform(&mut self) -> f64 {
@@ -78,18 +75,12 @@ fn confidence_means_something() {
     println!("{sure:?} of the sure answers are wrong, {others:?} of the others");
     assert!(sure[1] > CURVES / 2, "{sure:?}");
     assert!(20 * sure[0] <= sure[1], "{sure:?}");
-    assert!(
-        others[0] * sure[1] > 2 * sure[0] * others[1],
-        "{sure:?}, {others:?}"
-    );
+    assert!(others[0] * sure[1] > 2 * sure[0] * others[1], "{sure:?}, {others:?}");
 }
 
 #[test]
 fn nothing_comes_of_nothing() {
-    assert_eq!(
-        decide(&[], |points| points.first().map(|p| p.0 as u32)),
-        None
-    );
+    assert_eq!(decide(&[], |points| points.first().map(|p| p.0 as u32)), None);
     assert_eq!(line(&[], 8.0), None);
     assert_eq!(sets(&[]), None);
     assert_eq!(entries(&[], 16.0, 384.0), None);
@@ -109,26 +100,12 @@ fn the_recorded_machine_is_found_as_it_is() {
         let stated = |level| machine.data_cache(level).expect("a cache by CPUID");
         let (l1, l2) = (stated(1), stated(2));
         let name = stored.path.display();
-        assert_eq!(
-            found.line.as_ref().map(|of| of.value),
-            Some(l1.line),
-            "{name}"
-        );
+        assert_eq!(found.line.as_ref().map(|of| of.value), Some(l1.line), "{name}");
         let sets = found.l1.as_ref().expect("sets").value;
         assert_eq!(sets.size(), l1.size as f64, "{name}");
         assert_eq!(Some(sets.ways), l1.ways, "{name}");
-        assert_eq!(
-            found.l2.as_ref().map(|of| of.value),
-            Some(l2.size as f64),
-            "{name}"
-        );
+        assert_eq!(found.l2.as_ref().map(|of| of.value), Some(l2.size as f64), "{name}");
         assert!(found.levels.len() >= 4, "{name}");
-        assert!(
-            found
-                .clock
-                .as_ref()
-                .is_some_and(|clock| clock.confidence > 0.5),
-            "{name}"
-        );
+        assert!(found.clock.as_ref().is_some_and(|clock| clock.confidence > 0.5), "{name}");
     }
 }

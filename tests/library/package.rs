@@ -16,21 +16,8 @@ fn text(name: &str) -> String {
 fn crates_beneath(feature: &str) -> Vec<String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    cargo.args([
-        "tree",
-        "--locked",
-        "--offline",
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-    ]);
-    cargo.args([
-        "--target",
-        "x86_64-unknown-linux-gnu",
-        "--features",
-        feature,
-    ]);
+    cargo.args(["tree", "--locked", "--offline", "--edges", "normal", "--prefix", "none"]);
+    cargo.args(["--target", "x86_64-unknown-linux-gnu", "--features", feature]);
     let output = cargo.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -92,13 +79,9 @@ fn the_readme_has_each_feature_of_the_manifest() {
 #[test]
 fn every_address_has_the_account_of_the_manifest() {
     let manifest = text("Cargo.toml");
-    let (_, rest) = manifest
-        .split_once("repository = \"https://github.com/")
-        .unwrap();
+    let (_, rest) = manifest.split_once("repository = \"https://github.com/").unwrap();
     let (owner, _) = rest.split_once("/linefill\"").unwrap();
-    assert!(manifest.contains(&format!(
-        "homepage = \"https://{owner}.github.io/linefill/\""
-    )));
+    assert!(manifest.contains(&format!("homepage = \"https://{owner}.github.io/linefill/\"")));
     for (file, site) in [
         ("SECURITY.md", "github.com"),
         (".github/ISSUE_TEMPLATE/config.yml", "github.com"),
@@ -109,10 +92,7 @@ fn every_address_has_the_account_of_the_manifest() {
         let text = text(file);
         let all = text.matches(site).count();
         let right = text.matches(&format!("{site}/{owner}/linefill")).count();
-        assert!(
-            all > 0 && all == right,
-            "{file}: {right} of {all} are {owner}'s"
-        );
+        assert!(all > 0 && all == right, "{file}: {right} of {all} are {owner}'s");
     }
 }
 
@@ -120,20 +100,13 @@ fn every_address_has_the_account_of_the_manifest() {
 fn targets(folder: &Path) -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(folder);
-    cargo.args([
-        "metadata",
-        "--no-deps",
-        "--offline",
-        "--format-version",
-        "1",
-    ]);
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
     let output = String::from_utf8(cargo.output().unwrap().stdout).unwrap();
     let paths = output.split("\"src_path\":\"").skip(1);
     let paths = paths.map(|rest| Path::new(rest.split('"').next().unwrap()));
     let found = paths.filter(|path| path.exists());
-    let mut found: Vec<_> = found
-        .map(|path| path.strip_prefix(folder).unwrap().to_owned())
-        .collect();
+    let mut found: Vec<_> =
+        found.map(|path| path.strip_prefix(folder).unwrap().to_owned()).collect();
     found.sort();
     found
 }
@@ -145,10 +118,7 @@ fn the_image_gets_every_file_that_the_build_reads() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Folder::new("image");
     let kept = text(".dockerignore");
-    let kept: Vec<&str> = kept
-        .lines()
-        .filter_map(|line| line.strip_prefix('!'))
-        .collect();
+    let kept: Vec<&str> = kept.lines().filter_map(|line| line.strip_prefix('!')).collect();
     for path in &kept {
         assert!(package.join(path).exists(), "{path}");
         symlink(package.join(path), folder.at(path)).unwrap();

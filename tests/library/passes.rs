@@ -150,11 +150,8 @@ fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, 
     (share, doubts[doubts.len() / 2])
 }
 
-const PLANTED: [(&str, Shape); 3] = [
-    ("zen4", Shape::Normal),
-    ("zen5", Shape::Normal),
-    ("zen5", Shape::Kept),
-];
+const PLANTED: [(&str, Shape); 3] =
+    [("zen4", Shape::Normal), ("zen5", Shape::Normal), ("zen5", Shape::Kept)];
 
 /// `cargo test --features lab --test library -- --nocapture intervals_cover` prints the figures.
 #[test]
@@ -202,9 +199,8 @@ fn residuals(point: &Point) -> Option<Vec<f64>> {
         .passes
         .iter()
         .filter(|pass| pass.quality == Quality::Clean && pass.interval.lo > 0.0);
-    let logs: Option<Vec<f64>> = clean
-        .map(|pass| Some((pass.interval.middle() * pass.core_per_tick?).ln()))
-        .collect();
+    let logs: Option<Vec<f64>> =
+        clean.map(|pass| Some((pass.interval.middle() * pass.core_per_tick?).ln())).collect();
     let logs = logs.filter(|logs| logs.len() > 1)?;
     let count = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / count;
@@ -232,11 +228,8 @@ fn table() {
                 };
                 let bytes = case.setup.bytes();
                 let kind = Residence::of(&analysis.machine, point.measured().unwrap(), bytes);
-                let place = (
-                    answer.experiment.id.to_owned(),
-                    case.series.clone(),
-                    case.x.to_bits(),
-                );
+                let place =
+                    (answer.experiment.id.to_owned(), case.series.clone(), case.x.to_bits());
                 let key = (format!("{kind:?}"), place);
                 places.entry(key).or_default().push(residuals);
             }
@@ -252,10 +245,7 @@ fn table() {
         let step = points.len().div_ceil(POINTS);
         for point in points.iter().step_by(step) {
             let cells = point.iter().map(|log| format!("{:.0}", 1e4 * log));
-            println!(
-                "{machine},{kind},{id},{}",
-                cells.collect::<Vec<_>>().join(",")
-            );
+            println!("{machine},{kind},{id},{}", cells.collect::<Vec<_>>().join(","));
         }
     }
 }

@@ -64,10 +64,7 @@ fn what_the_ladder_measured_tests_no_model() {
         let (_, of) = analysis.predictions().find(|(of, _)| of.id == id).unwrap();
         of.points.iter().filter(|point| point.own_quantity).count()
     };
-    let (_, walks) = analysis
-        .predictions()
-        .find(|(of, _)| of.id == "D7")
-        .unwrap();
+    let (_, walks) = analysis.predictions().find(|(of, _)| of.id == "D7").unwrap();
     assert_eq!(own("D7"), walks.points.len());
     assert_eq!(walks.error(), None);
     assert!(!walks.poor());
@@ -80,10 +77,7 @@ fn what_the_ladder_measured_tests_no_model() {
 #[test]
 fn hits_of_l1d_test_no_model() {
     let analysis = last().analysis();
-    let (_, lists) = analysis
-        .predictions()
-        .find(|(of, _)| of.id == "E18")
-        .unwrap();
+    let (_, lists) = analysis.predictions().find(|(of, _)| of.id == "E18").unwrap();
     let counted = lists.counted().count();
     assert!(counted > 0);
     assert!(2 * counted < lists.points.len());
@@ -94,10 +88,7 @@ fn hits_of_l1d_test_no_model() {
 fn a_shared_point_counts_once() {
     let analysis = first().analysis();
     let outcome = analysis.predicted().unwrap();
-    let counted: Vec<_> = analysis
-        .predictions()
-        .flat_map(|(_, of)| of.counted())
-        .collect();
+    let counted: Vec<_> = analysis.predictions().flat_map(|(_, of)| of.counted()).collect();
     let mut setups: Vec<&str> = counted.iter().map(|point| point.setup.as_str()).collect();
     setups.sort_unstable();
     setups.dedup();
@@ -197,10 +188,7 @@ fn made_up(slower: f64) -> Record {
             "D15" => points.push(taking(line, slower * moved.max(4.0))),
             "D35" => points.push(line.clone()),
             "E29" if line.point.series != "random" => {
-                points.push(taking(
-                    line,
-                    if line.point.x <= 1024.0 { 40.0 } else { 90.0 },
-                ));
+                points.push(taking(line, if line.point.x <= 1024.0 { 40.0 } else { 90.0 }));
             }
             _ => {}
         }
@@ -215,11 +203,7 @@ fn made_up(slower: f64) -> Record {
         }
     }
     // The part of memory's latency that remains with the prefetchers: very little for the next line.
-    for (left, cycles) in [
-        (Left::NextLine, 12.0),
-        (Left::FourLines, 40.0),
-        (Left::Page, 90.0),
-    ] {
+    for (left, cycles) in [(Left::NextLine, 12.0), (Left::FourLines, 40.0), (Left::Page, 90.0)] {
         let mut line = taking(&rung, cycles);
         (line.point.series, line.point.x) = (left.series().to_owned(), 134217728.0);
         points.push(line);
@@ -248,10 +232,7 @@ fn the_sheet_shows_what_predictions_go_by() {
     assert_eq!(addition.measured.as_deref(), Some("2.0 core cycles"));
     let published = "3 core cycles, published for this core";
     assert_eq!(addition.cpuid.as_deref(), Some(published));
-    assert_eq!(
-        addition.differs.as_deref(),
-        Some("not the latency published")
-    );
+    assert_eq!(addition.differs.as_deref(), Some("not the latency published"));
 }
 
 #[test]
@@ -266,11 +247,7 @@ fn lists_in_order_are_predicted_from_a_stream() {
     let prediction = figure.prediction.as_ref().unwrap();
     // The effect of the prefetchers on larger strides is measured only in memory, so other series have no
     // prediction.
-    let labels: Vec<&str> = prediction
-        .curves
-        .iter()
-        .map(|of| of.label.as_str())
-        .collect();
+    let labels: Vec<&str> = prediction.curves.iter().map(|of| of.label.as_str()).collect();
     assert_eq!(labels, ["NPAD=0", "NPAD=7"]);
     assert!(!prediction.poor() && prediction.bar == 0.15);
 }
@@ -285,12 +262,7 @@ fn strides_are_predicted_from_two_of_them() {
     let error = prediction.error().unwrap();
     assert!(error < 0.01, "{error}");
     assert_eq!(prediction.models[0].basis, Basis::Calibration);
-    assert!(
-        prediction
-            .models
-            .iter()
-            .any(|model| model.basis == Basis::Fitted)
-    );
+    assert!(prediction.models.iter().any(|model| model.basis == Basis::Fitted));
 }
 
 /// Predictions have the unit of the figure: bandwidths are in bytes per cycle.
@@ -301,45 +273,28 @@ fn a_bandwidth_is_predicted_in_its_own_unit() {
     let curves = &prediction.expect("streams are known").curves;
     let of = |label: &str| {
         let curve = curves.iter().find(|curve| curve.label == label);
-        curve
-            .unwrap_or_else(|| panic!("no {label:?}"))
-            .points
-            .clone()
+        curve.unwrap_or_else(|| panic!("no {label:?}")).points.clone()
     };
     // 64 bytes in 12 cycles; a copied byte needs a stream of loads and a stream of stores.
     let last = |label| of(label).last().unwrap().mid;
-    assert!(
-        (last("read, 16 B") - 64.0 / 12.0).abs() < 0.05,
-        "{}",
-        last("read, 16 B")
-    );
+    assert!((last("read, 16 B") - 64.0 / 12.0).abs() < 0.05, "{}", last("read, 16 B"));
     assert!((last("copy, 16 B") - 64.0 / 24.0).abs() < 0.05);
     // In L1d the ports are the limit: two loads of 16 bytes per cycle.
     assert_eq!(of("read, 16 B")[0].mid, 32.0);
     // This machine's parameters do not include the record's non-temporal stores.
-    assert!(
-        curves
-            .iter()
-            .all(|curve| !curve.label.starts_with("non-temporal"))
-    );
+    assert!(curves.iter().all(|curve| !curve.label.starts_with("non-temporal")));
 }
 
 #[test]
 fn a_poor_prediction_is_called_poor_and_the_reader_told_why() {
     let view = build(&Analysis::of(made_up(3.0))).unwrap();
-    let (_, poor) = view
-        .predictions()
-        .find(|(section, _)| section.id == "D15")
-        .unwrap();
+    let (_, poor) = view.predictions().find(|(section, _)| section.id == "D15").unwrap();
     assert!(poor.poor(), "{:?}", poor.error);
     assert!(poor.lacks[0].contains("prefetcher"), "{:?}", poor.lacks);
     let page = render(&view);
-    for part in [
-        "(target 15 %)",
-        "The model leaves out what a prefetcher",
-        "Median error",
-        " its target.",
-    ] {
+    for part in
+        ["(target 15 %)", "The model leaves out what a prefetcher", "Median error", " its target."]
+    {
         assert!(page.contains(part), "no {part:?}");
     }
     let good = render(&REPORTED);

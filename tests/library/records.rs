@@ -23,13 +23,11 @@ impl Stored {
     }
 
     pub fn analysis(&self) -> &Analysis {
-        self.analysis
-            .get_or_init(|| Analysis::of(self.record().clone()))
+        self.analysis.get_or_init(|| Analysis::of(self.record().clone()))
     }
 
     pub fn report(&self) -> &ReportView {
-        self.report
-            .get_or_init(|| build(self.analysis()).expect("a report"))
+        self.report.get_or_init(|| build(self.analysis()).expect("a report"))
     }
 }
 

@@ -45,19 +45,11 @@ fn markup(page: &str) -> String {
 }
 
 fn section(id: &str, form: Form) -> Section {
-    let axis = |label: &str| AxisView {
-        label: label.to_owned(),
-        ..AxisView::default()
-    };
+    let axis = |label: &str| AxisView { label: label.to_owned(), ..AxisView::default() };
     let curve = |label: &str, height: f64| CurveView {
         label: label.to_owned(),
         points: (1..=3)
-            .map(|x| Value {
-                x: f64::from(x),
-                lo: height - 0.5,
-                mid: height,
-                hi: height + 0.5,
-            })
+            .map(|x| Value { x: f64::from(x), lo: height - 0.5, mid: height, hi: height + 0.5 })
             .collect(),
     };
     let claim = |verdict: Verdict| VerdictLine {
@@ -72,10 +64,7 @@ fn section(id: &str, form: Form) -> Section {
         question: format!("Question of {id}?"),
         source: format!("Source of {id}"),
         about: format!("About {id}."),
-        seen: vec![(
-            format!("Core of {id}"),
-            format!("Seen on the core of {id}."),
-        )],
+        seen: vec![(format!("Core of {id}"), format!("Seen on the core of {id}."))],
         claims: Verdict::ALL.map(claim).to_vec(),
         figure: Some(Figure {
             form,
@@ -94,9 +83,7 @@ fn section(id: &str, form: Form) -> Section {
             prediction: None,
         }),
         counted: None,
-        states: vec![format!(
-            "point of {id}: 1 ns in some passes, 9 ns in others"
-        )],
+        states: vec![format!("point of {id}: 1 ns in some passes, 9 ns in others")],
         untestable: vec![UntestableView {
             series: "3".to_owned(),
             points: 7,
@@ -153,9 +140,7 @@ fn every_claim_is_in_its_section_escaped() {
         (Verdict::Inconclusive, "open"),
         (Verdict::Untestable, "untestable"),
     ] {
-        let badges = markup
-            .matches(&format!("<span class=\"badge {class}\">"))
-            .count();
+        let badges = markup.matches(&format!("<span class=\"badge {class}\">")).count();
         assert_eq!(badges, 4, "{class}");
         for id in ["D1", "D2", "D3", "D4"] {
             let claim = format!("{id} claims &amp; &lt;{}&gt;", verdict.name());
@@ -169,11 +154,7 @@ fn every_claim_is_in_its_section_escaped() {
 /// The report of a run with these verdicts.
 fn judged(verdicts: &[VerdictLine]) -> ReportView {
     let sections = all().into_iter().map(|experiment| Section {
-        claims: verdicts
-            .iter()
-            .filter(|line| line.experiment == experiment.id)
-            .cloned()
-            .collect(),
+        claims: verdicts.iter().filter(|line| line.experiment == experiment.id).cloned().collect(),
         figure: None,
         ..section(experiment.id, Form::Lines)
     });
@@ -217,9 +198,7 @@ fn the_answer_comes_first_and_every_claim_stands_once_in_the_annotated_papers() 
         }
     }
     // Undecided claims are in a collapsed section, with their number.
-    let open = verdicts
-        .iter()
-        .filter(|line| line.verdict == Verdict::Inconclusive);
+    let open = verdicts.iter().filter(|line| line.verdict == Verdict::Inconclusive);
     assert!(open.count() > 9 && markup.contains(" undecided</summary>"));
 }
 
@@ -235,48 +214,26 @@ fn the_head_has_no_document_of_which_nothing_was_decided() {
     assert!(head(&verdicts).contains("Sestoft"));
     for line in &mut verdicts {
         let origin = find_claim(&line.id).expect("a claim").origin;
-        if matches!(
-            origin,
-            Origin::Document {
-                document: Document::Sestoft,
-                ..
-            }
-        ) {
+        if matches!(origin, Origin::Document { document: Document::Sestoft, .. }) {
             line.verdict = Verdict::Inconclusive;
         }
     }
     let head = head(&verdicts);
-    assert!(
-        head.contains("Startin") && !head.contains("Sestoft"),
-        "{head}"
-    );
+    assert!(head.contains("Startin") && !head.contains("Sestoft"), "{head}");
 }
 
 #[test]
 fn cards_show_both_numbers_and_the_advice_of_their_verdict() {
     let claim = find_claim("D19.1").expect("a claim");
     let takeaway = claim.takeaway.expect("a takeaway");
-    for (verdict, other) in [
-        (Verdict::Holds, Verdict::DoesNotHold),
-        (Verdict::DoesNotHold, Verdict::Holds),
-    ] {
-        let line = VerdictLine {
-            now: Some([190.0, 198.0]),
-            ..line("D19", claim, verdict)
-        };
+    for (verdict, other) in
+        [(Verdict::Holds, Verdict::DoesNotHold), (Verdict::DoesNotHold, Verdict::Holds)]
+    {
+        let line = VerdictLine { now: Some([190.0, 198.0]), ..line("D19", claim, verdict) };
         let markup = markup(&render(&judged(&[line])));
-        let card = markup
-            .split("<article class=\"card\">")
-            .nth(1)
-            .expect("a card");
+        let card = markup.split("<article class=\"card\">").nth(1).expect("a card");
         let card = card.split("</article>").next().expect("an end");
-        for expected in [
-            "194\u{a0}times",
-            "25x to 51x",
-            "194x",
-            "190x to 198x",
-            "href=\"#D19\"",
-        ] {
+        for expected in ["194\u{a0}times", "25x to 51x", "194x", "190x to 198x", "href=\"#D19\""] {
             assert!(card.contains(expected), "{expected}: {card}");
         }
         assert!(card.contains(plain_part(takeaway.advice_on(verdict))));
@@ -291,12 +248,7 @@ fn a_report_of_little_is_a_report() {
     let nothing = Record::new(whole.header.clone());
     let ladder = |line: &PointLine| line.experiment == MACHINE;
     let only = |keep: &dyn Fn(&PointLine) -> bool| Record {
-        points: whole
-            .points
-            .iter()
-            .filter(|line| keep(line))
-            .cloned()
-            .collect(),
+        points: whole.points.iter().filter(|line| keep(line)).cloned().collect(),
         ..nothing.clone()
     };
     let one = only(&|line| ladder(line) || line.experiment == "D14");
@@ -312,10 +264,7 @@ fn a_report_of_little_is_a_report() {
     ] {
         let page = render(&report(record));
         assert!(page.contains("The run did not finish"), "{what}");
-        assert!(
-            page.contains("still hold") || page.contains("No claim"),
-            "{what}"
-        );
+        assert!(page.contains("still hold") || page.contains("No claim"), "{what}");
     }
 }
 
@@ -340,24 +289,13 @@ fn what_follows_is_chosen_by_the_verdict() {
                 ..section(experiment.id, Form::Lines)
             }
         });
-        let markup = markup(&render(&ReportView {
-            sections: sections.collect(),
-            ..ReportView::default()
-        }));
+        let markup =
+            markup(&render(&ReportView { sections: sections.collect(), ..ReportView::default() }));
         for claim in all().iter().flat_map(|experiment| experiment.claims) {
-            let texts = [
-                (Verdict::Holds, claim.holding),
-                (Verdict::DoesNotHold, claim.failing),
-            ];
+            let texts = [(Verdict::Holds, claim.holding), (Verdict::DoesNotHold, claim.failing)];
             for (of, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
                 let stands = markup.contains(plain_part(text));
-                assert_eq!(
-                    stands,
-                    of == verdict,
-                    "{} if it {}: {text}",
-                    claim.id,
-                    verdict.name()
-                );
+                assert_eq!(stands, of == verdict, "{} if it {}: {text}", claim.id, verdict.name());
                 followed += 1;
             }
         }
@@ -374,16 +312,10 @@ fn a_record_becomes_sections_with_curves_rules_and_verdicts() {
     let labels: Vec<&str> = figure.curves.iter().map(|c| c.label.as_str()).collect();
     assert_eq!(labels, ["NPAD=0", "NPAD=7", "NPAD=15", "NPAD=31"]);
     let first = figure.curves[0].points[0];
-    assert!(
-        (first.mid - 4.0).abs() < 0.01 && first.lo < first.mid,
-        "{first:?}"
-    );
+    assert!((first.mid - 4.0).abs() < 0.01 && first.lo < first.mid, "{first:?}");
     assert!(!figure.references.is_empty());
-    let rules: Vec<(&str, &str)> = figure
-        .rules
-        .iter()
-        .map(|rule| (rule.label.as_str(), rule.meaning.as_str()))
-        .collect();
+    let rules: Vec<(&str, &str)> =
+        figure.rules.iter().map(|rule| (rule.label.as_str(), rule.meaning.as_str())).collect();
     assert_eq!(rules[0], ("L1d", "L1d 32 KiB by CPUID"));
     assert!(rules[2].1.ends_with("MiB as measured"), "{rules:?}");
     assert!(view.notes.iter().any(|note| note.contains("stopped early")));
@@ -407,11 +339,7 @@ fn a_recorded_verdict_stands_and_a_missing_one_is_decided() {
 /// and the report says so.
 #[test]
 fn verdicts_on_unknown_claims_are_counted() {
-    let told = |view: &ReportView| {
-        view.notes
-            .iter()
-            .any(|note| note.contains("another version"))
-    };
+    let told = |view: &ReportView| view.notes.iter().any(|note| note.contains("another version"));
     assert!(!told(&planted()));
     let mut record = records::planted();
     let stored = record.verdicts.first_mut().expect("a verdict");

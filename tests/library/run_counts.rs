@@ -44,12 +44,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
     let header = Record::new(session.header.clone());
     let (recorder, _) = Recorder::create(&folder.at(""), header.lines()).unwrap();
     let stop = AtomicBool::new(false);
-    let of_this = Run {
-        session: &session,
-        experiments: &[c9],
-        recorded: Vec::new(),
-        stop: &stop,
-    };
+    let of_this = Run { session: &session, experiments: &[c9], recorded: Vec::new(), stop: &stop };
     let finished = run(of_this, recorder);
     assert!(finished.unwritten.is_none(), "{finished:?}");
 
@@ -63,10 +58,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
             panic!("one thing was counted: {line:?}");
         };
         assert_eq!(count.quantity, Quantity::Instructions);
-        assert_eq!(
-            (count.value, count.multiplexed),
-            (Interval::exact(0.0), false)
-        );
+        assert_eq!((count.value, count.multiplexed), (Interval::exact(0.0), false));
         counted += u32::from(line.pass == 0);
     }
     assert_eq!(counted, 4, "four cases in the first pass");

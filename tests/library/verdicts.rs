@@ -51,9 +51,7 @@ families! {
 static JUDGED: LazyLock<Vec<(Row, [Judgement; 3])>> = LazyLock::new(|| {
     let machines = machines::known();
     let judged = rows().into_iter().map(|row| {
-        let judgements = machines
-            .each_ref()
-            .map(|known| row.judge(&row.planted(known)));
+        let judgements = machines.each_ref().map(|known| row.judge(&row.planted(known)));
         (row, judgements)
     });
     judged.collect()
@@ -91,26 +89,16 @@ const IN_LAST_LEVEL: [&str; 15] = [
 #[test]
 fn nothing_is_judged_where_chance_decides_what_the_last_level_holds() {
     let machines = machines::known();
-    let chance = Some(Range {
-        lo: 0.0,
-        hi: f64::INFINITY,
-    });
+    let chance = Some(Range { lo: 0.0, hi: f64::INFINITY });
     for id in IN_LAST_LEVEL {
         let of_claim = JUDGED.iter().filter(|(row, _)| row.name() == id);
         let mut decided = 0;
         for (row, judgements) in of_claim {
             for (known, sure) in machines.iter().zip(judgements) {
                 let planted = row.planted(known);
-                let by_chance = Evidence {
-                    uncertain: chance,
-                    ..planted.evidence()
-                };
+                let by_chance = Evidence { uncertain: chance, ..planted.evidence() };
                 let judgement = row.claim().1.decide(&by_chance);
-                assert_eq!(
-                    judgement.verdict,
-                    Verdict::Untestable,
-                    "{id}: {judgement:?}"
-                );
+                assert_eq!(judgement.verdict, Verdict::Untestable, "{id}: {judgement:?}");
                 decided += u32::from(sure.verdict != Verdict::Untestable);
             }
         }

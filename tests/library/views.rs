@@ -13,10 +13,7 @@ use linefill::os::allowed;
 
 /// Passes the kernel of `setup` to `then`, or reports why there is none.
 fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let context = Context { features: Features::detect(), host: &Linux };
     let mut bytes = [0; 128];
     match setup.prepare(Region::new(&mut bytes).unwrap(), &context) {
         Ok(Workload::Steady { mut kernel, .. }) => then(kernel.as_mut()),
@@ -27,18 +24,11 @@ fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
 
 #[test]
 fn a_patched_function_returns_what_was_written() {
-    with_kernel(
-        PatchSetup {
-            patched: Patched::Code,
-        },
-        |kernel| {
-            assert_eq!(kernel.run(4), 1 + 2 + 3);
-            kernel.trace(2, &mut |access| {
-                assert_eq!((access.offset, access.bytes), (0, 1))
-            });
-            assert_eq!(kernel.run(2), 6 + 7);
-        },
-    );
+    with_kernel(PatchSetup { patched: Patched::Code }, |kernel| {
+        assert_eq!(kernel.run(4), 1 + 2 + 3);
+        kernel.trace(2, &mut |access| assert_eq!((access.offset, access.bytes), (0, 1)));
+        assert_eq!(kernel.run(2), 6 + 7);
+    });
 }
 
 #[test]
@@ -88,14 +78,8 @@ fn numbers_come_from_another_thread_by_code_and_by_data() {
 
 #[test]
 fn one_core_alone_is_a_reason() {
-    let setup = HandoverSetup {
-        into_code: true,
-        other: None,
-    };
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let setup = HandoverSetup { into_code: true, other: None };
+    let context = Context { features: Features::detect(), host: &Linux };
     let mut bytes = [0; 128];
     let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context);
     assert!(refused.unwrap_err().to_string().contains("needs two cores"));

@@ -37,13 +37,8 @@ fn without_raw_strings(text: &str) -> String {
 #[test]
 fn no_line_of_code_is_wider_than_rustfmt_allows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let places = [
-        "bare", "benches", "build.rs", "capi", "examples", "fuzz", "src", "tests",
-    ];
-    let sources: Vec<_> = places
-        .iter()
-        .flat_map(|place| sources(root.join(place)))
-        .collect();
+    let places = ["bare", "benches", "build.rs", "capi", "examples", "fuzz", "src", "tests"];
+    let sources: Vec<_> = places.iter().flat_map(|place| sources(root.join(place))).collect();
     assert!(sources.len() > 500, "{} files", sources.len());
     let mut wide = Vec::new();
     for path in sources {

@@ -88,10 +88,7 @@ fn a_gate_fails_with_1_and_names_the_points() {
     let folder = two("compare-gate");
     let failed = folder.run(&with(&["--fail-if", "walk/* > 1.05"]));
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    assert!(
-        failed.err.contains("gate `walk/* > 1.05` failed"),
-        "{failed:?}"
-    );
+    assert!(failed.err.contains("gate `walk/* > 1.05` failed"), "{failed:?}");
     assert!(failed.err.contains("after: D15 NPAD="), "{failed:?}");
     assert!(!failed.err.contains("D14"), "{failed:?}");
     // A slower side does not trip a gate for a lower limit.
@@ -149,24 +146,13 @@ fn a_gate_that_cannot_be_read_is_refused_by_its_part() {
         ("> 1.05", "a part of the pattern `` is empty"),
         ("walk//x > 1.05", "a part of the pattern `walk//x` is empty"),
         ("[ > 1.05", "`[` is not a valid glob"),
-        (
-            "wlak/* > 1.05",
-            "`wlak` is neither a family nor an experiment; did you mean `walk`?",
-        ),
+        ("wlak/* > 1.05", "`wlak` is neither a family nor an experiment; did you mean `walk`?"),
         ("sequental > 1.05", "did you mean `sequential`?"),
-        (
-            "walk/D144 > 1.05",
-            "`D144` is not an experiment; did you mean `D14`?",
-        ),
-        (
-            "walk/*/NPAD=8 > 1.05",
-            "no point that the records share matches",
-        ),
+        ("walk/D144 > 1.05", "`D144` is not an experiment; did you mean `D14`?"),
+        ("walk/*/NPAD=8 > 1.05", "no point that the records share matches"),
         ("E18 > 1.05", "no point that the records share matches"),
     ] {
-        folder
-            .run(&with(&["--fail-if", gate]))
-            .refused(&["--fail-if", says]);
+        folder.run(&with(&["--fail-if", gate])).refused(&["--fail-if", says]);
     }
 }
 
@@ -188,9 +174,7 @@ fn what_is_no_record_is_refused() {
     folder
         .run(&["compare", "before.jsonl", "text.jsonl"])
         .refused(&["text.jsonl", "not a record of linefill"]);
-    folder
-        .run(&["compare", "before.jsonl", "gone.jsonl"])
-        .refused(&["gone.jsonl"]);
+    folder.run(&["compare", "before.jsonl", "gone.jsonl"]).refused(&["gone.jsonl"]);
     assert_eq!(folder.run(&["compare", "before.jsonl"]).status, Some(2));
     assert!(!folder.at("compare.html").exists());
 }
@@ -204,9 +188,7 @@ fn records_without_a_common_point_are_refused() {
             point.point.x += 1.0;
         }
     });
-    folder
-        .run(&RECORDS)
-        .refused(&["before and after have no point in common"]);
+    folder.run(&RECORDS).refused(&["before and after have no point in common"]);
 }
 
 #[test]
@@ -243,9 +225,7 @@ fn several_records_and_folders_of_runs_are_held_against_the_first() {
 #[test]
 fn labels_name_the_records_and_the_largest_effect_comes_first() {
     let folder = two("compare-labels");
-    let ran = folder
-        .run(&with(&["--label", "old", "--label", "new"]))
-        .ok();
+    let ran = folder.run(&with(&["--label", "old", "--label", "new"])).ok();
     assert!(ran.out.contains("new over old"), "{}", ran.out);
     let row = |id: &str| ran.out.find(&format!("\n {id} ")).expect(id);
     assert!(row("D15") < row("D14"), "{}", ran.out);
@@ -255,13 +235,9 @@ fn labels_name_the_records_and_the_largest_effect_comes_first() {
         .run(&with(&["--label", "a", "--label", "a"]))
         .refused(&["--label", "`a` names two records"]);
     // The default name of a later record.
-    folder
-        .run(&with(&["--label", "after"]))
-        .refused(&["--label", "`after` names two records"]);
+    folder.run(&with(&["--label", "after"])).refused(&["--label", "`after` names two records"]);
     let three = ["--label", "a", "--label", "b", "--label", "c"];
-    folder
-        .run(&with(&three))
-        .refused(&["3 labels for 2 records"]);
+    folder.run(&with(&three)).refused(&["3 labels for 2 records"]);
 }
 
 #[test]
@@ -274,11 +250,7 @@ fn machines_that_differ_name_their_records() {
         }
     });
     let ran = folder.run(&RECORDS).ok();
-    assert!(
-        ran.out.contains("Zen 5, KVM over Zen 4, KVM"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("Zen 5, KVM over Zen 4, KVM"), "{}", ran.out);
 }
 
 /// The output of the boot image: comments around the record, and only the ladder.
@@ -295,9 +267,5 @@ fn a_record_of_the_boot_image_is_compared_by_its_ladder() {
     fs::write(folder.at("serial.txt"), text).unwrap();
     let ran = folder.run(&["compare", "before.jsonl", "serial.txt"]).ok();
     assert!(ran.out.contains("serial over before"), "{}", ran.out);
-    assert!(
-        ran.out.contains("A random walk, one line per element"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("A random walk, one line per element"), "{}", ran.out);
 }

@@ -19,9 +19,7 @@ fn the_first_touch_of_a_page_is_one_page_fault_whatever_reading_costs() {
     if refused() {
         return;
     }
-    let value = counters("counters-faults", &["-e", "page-faults", "--json"])
-        .ok()
-        .json();
+    let value = counters("counters-faults", &["-e", "page-faults", "--json"]).ok().json();
     let cases = value["cases"].as_array().unwrap();
     let of_4_kib = cases.iter().find(|case| case["x"] == 0.0);
     let counts = of_4_kib.unwrap()["counts"].as_array().unwrap();
@@ -49,12 +47,7 @@ fn a_list_of_events_replaces_the_usual_one() {
     };
     let usual = events(&["--json"]);
     assert!(usual.len() > 4, "{usual:?}");
-    for name in [
-        "task-clock",
-        "page-faults",
-        "context-switches",
-        "cpu-migrations",
-    ] {
+    for name in ["task-clock", "page-faults", "context-switches", "cpu-migrations"] {
         assert!(usual.contains(&name.into()), "{usual:?}");
     }
     let mine = events(&["--json", "--events", "minor-faults,task-clock"]);
@@ -83,27 +76,13 @@ fn what_is_refused_says_why_and_the_others_are_counted() {
 fn an_unknown_event_is_named_with_its_neighbours() {
     let ran = counters("counters-unknown", &["-e", "task-clock,page-fault"]);
     assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""));
-    assert_has(
-        &ran.err,
-        &[
-            "unknown event `page-fault`",
-            "`page-faults`",
-            "counters --list",
-        ],
-    );
+    assert_has(&ran.err, &["unknown event `page-fault`", "`page-faults`", "counters --list"]);
 }
 
 #[test]
 fn a_series_that_nobody_has_is_named() {
     let folder = Folder::new("counters-series");
-    let args = [
-        "counters",
-        "-e",
-        "page-faults",
-        "--series",
-        "unheard of",
-        "X3",
-    ];
+    let args = ["counters", "-e", "page-faults", "--series", "unheard of", "X3"];
     let ran = folder.run(&args);
     if refused() {
         return;
@@ -116,9 +95,7 @@ fn a_series_that_nobody_has_is_named() {
 
 #[test]
 fn the_list_of_names_is_what_is_accepted() {
-    let ran = Folder::new("counters-names")
-        .run(&["counters", "--list"])
-        .ok();
+    let ran = Folder::new("counters-names").run(&["counters", "--list"]).ok();
     let names: Vec<&str> = ran.out.lines().collect();
     assert_eq!(names[0], "task-clock");
     assert!(names.contains(&"L1-dcache-load-misses"));

@@ -90,11 +90,7 @@ fn every_point_of_a_kept_record_comes_back_through_csv() {
     }
     assert_eq!(rows.len(), seen);
     let sizes = rows.iter().filter(|row| row["experiment"] == "D14");
-    assert!(
-        sizes
-            .clone()
-            .all(|row| row["x_unit"] == "bytes" && row["x_name"] == "working set")
-    );
+    assert!(sizes.clone().all(|row| row["x_unit"] == "bytes" && row["x_name"] == "working set"));
     assert!(sizes.count() > 10);
 }
 
@@ -137,10 +133,7 @@ fn curves_are_those_that_are_drawn() {
     assert!(d14.clone().all(|row| row["unit"] == "cycles per operation"));
     assert!(d14.count() > 10);
     // A count is no time.
-    let counted = rows
-        .iter()
-        .filter(|row| row["experiment"] == "C5")
-        .collect::<Vec<_>>();
+    let counted = rows.iter().filter(|row| row["experiment"] == "C5").collect::<Vec<_>>();
     assert!(!counted.is_empty() && counted.iter().all(|row| row["unit"].is_empty()));
 }
 
@@ -199,9 +192,7 @@ fn what_cannot_be_exported_leaves_no_file() {
     folder
         .run(&["export", "a.jsonl", "--what", "dreams"])
         .refused(&["dreams", "points", "verdicts", "machines"]);
-    folder
-        .run(&["export", "gone.jsonl"])
-        .refused(&["gone.jsonl"]);
+    folder.run(&["export", "gone.jsonl"]).refused(&["gone.jsonl"]);
     assert!(!folder.at("out.csv").exists());
     assert_eq!(fs::read_dir(folder.at("")).unwrap().count(), 2);
 }
@@ -212,9 +203,7 @@ fn a_program_without_parquet_says_how_to_build_it_with() {
     let folder = Folder::new("export-without-parquet");
     fs::write(folder.at("a.jsonl"), PLANTED).unwrap();
     folder
-        .run(&crate::common::cli::words(
-            "export a.jsonl --format parquet --out a.parquet",
-        ))
+        .run(&crate::common::cli::words("export a.jsonl --format parquet --out a.parquet"))
         .refused(&["built without Parquet", "--features parquet"]);
 }
 
@@ -253,7 +242,5 @@ fn parquet_has_the_cells_of_csv() {
         }
         assert_eq!(rows, wanted.len());
     }
-    folder
-        .run(&["export", kept.to_str().unwrap(), "--format", "parquet"])
-        .refused(&["--out"]);
+    folder.run(&["export", kept.to_str().unwrap(), "--format", "parquet"]).refused(&["--out"]);
 }

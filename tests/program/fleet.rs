@@ -9,9 +9,7 @@ use std::process::Command;
 use crate::common::cli::{Folder, Ran};
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("docs/fleet")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fleet").join(name)
 }
 
 #[test]
@@ -37,13 +35,8 @@ fn the_script_leaves_one_record_a_host() {
     fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
     let run = |options: &[&str]| {
         let mut command = Command::new("bash");
-        command
-            .arg(example("slurm.sh"))
-            .arg("walk")
-            .current_dir(folder.at(""));
-        command
-            .env("FLEET", folder.at("fleet"))
-            .env("CALLS", &calls);
+        command.arg(example("slurm.sh")).arg("walk").current_dir(folder.at(""));
+        command.env("FLEET", folder.at("fleet")).env("CALLS", &calls);
         Ran::of(command.args(options).env("LINEFILL", &stub))
     };
     run(&[]).ok();
@@ -67,20 +60,14 @@ fn the_script_leaves_one_record_a_host() {
     let failed = run(&["--profile", "full", "--fail-if", "D14 = holds"]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
     let only = left();
-    assert!(
-        only.len() == 1 && only[0].ends_with(".jsonl.gz"),
-        "{only:?}"
-    );
+    assert!(only.len() == 1 && only[0].ends_with(".jsonl.gz"), "{only:?}");
 }
 
 /// The lines of a manifest without comments, with their indentation.
 fn lines(text: &str) -> Vec<(usize, &str)> {
-    let kept = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'));
+    let kept = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let kept = kept.filter(|line| !line.trim().is_empty());
-    kept.map(|line| (line.len() - line.trim_start().len(), line.trim()))
-        .collect()
+    kept.map(|line| (line.len() - line.trim_start().len(), line.trim())).collect()
 }
 
 /// Checks the part of YAML that the manifest uses: block mappings and lists, with two spaces per level.
@@ -91,23 +78,16 @@ fn the_manifest_is_well_formed() {
     let lines = lines(&text);
     let mut open = vec![0];
     for window in lines.windows(2) {
-        let [(indent, line), (next, _)] = window else {
-            unreachable!("windows of two")
-        };
+        let [(indent, line), (next, _)] = window else { unreachable!("windows of two") };
         let (mut indent, mut entry) = (*indent, *line);
-        assert!(
-            open.contains(&indent),
-            "`{line}` is indented like nothing before it"
-        );
+        assert!(open.contains(&indent), "`{line}` is indented like nothing before it");
         open.retain(|level| *level <= indent);
         // The keys of a list item are aligned behind its dash.
         if let Some(item) = entry.strip_prefix("- ") {
             (indent, entry) = (indent + 2, item);
             open.push(indent);
         }
-        let (key, value) = entry
-            .split_once(':')
-            .unwrap_or_else(|| panic!("no key in `{line}`"));
+        let (key, value) = entry.split_once(':').unwrap_or_else(|| panic!("no key in `{line}`"));
         assert!(key.chars().all(|c| c.is_ascii_alphanumeric()), "`{key}`");
         assert!(value.is_empty() || value.starts_with(' '), "`{line}`");
         let opens = value.trim().is_empty() || value.trim().starts_with('&');
@@ -140,20 +120,11 @@ fn the_manifest_says_what_kubernetes_asks_for() {
         has(wanted);
     }
     // The selector matches the template's pods.
-    let labels = lines
-        .iter()
-        .filter(|(_, line)| *line == "app: linefill")
-        .count();
+    let labels = lines.iter().filter(|(_, line)| *line == "app: linefill").count();
     assert_eq!(labels, 3);
     // Every mounted volume is defined.
-    let names = lines
-        .iter()
-        .filter(|(_, line)| *line == "- name: records")
-        .count();
+    let names = lines.iter().filter(|(_, line)| *line == "- name: records").count();
     assert_eq!(names, 3);
     // Every alias has an anchor.
-    assert_eq!(
-        text.matches("&whole").count(),
-        text.matches("*whole").count()
-    );
+    assert_eq!(text.matches("&whole").count(), text.matches("*whole").count());
 }

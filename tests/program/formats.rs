@@ -34,11 +34,7 @@ const COMMANDS: [&[&str]; 6] = [
 ];
 
 fn with_format(folder: &Folder, command: &[&str], format: &str) -> Ran {
-    let args: Vec<&str> = command
-        .iter()
-        .copied()
-        .chain(["--format", format])
-        .collect();
+    let args: Vec<&str> = command.iter().copied().chain(["--format", format]).collect();
     let ran = folder.run(&args);
     match command {
         ["doctor"] => ran.answered(),
@@ -51,10 +47,7 @@ fn every_command_prints_every_format() {
     let folder = after_a_run("formats");
     for command in COMMANDS {
         let json = with_format(&folder, command, "json").out;
-        assert!(
-            serde_json::from_str::<Value>(&json).unwrap().is_object(),
-            "{json}"
-        );
+        assert!(serde_json::from_str::<Value>(&json).unwrap().is_object(), "{json}");
 
         let markdown = with_format(&folder, command, "md").out;
         assert!(markdown.starts_with("# linefill "), "{markdown}");
@@ -62,11 +55,7 @@ fn every_command_prints_every_format() {
 
         let xml = with_format(&folder, command, "junit").out;
         let xml = roxmltree::Document::parse(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
-        let elements = |name| {
-            xml.descendants()
-                .filter(|node| node.has_tag_name(name))
-                .count()
-        };
+        let elements = |name| xml.descendants().filter(|node| node.has_tag_name(name)).count();
         let tests = xml.root_element().attribute("tests").unwrap();
         assert_eq!(elements("testcase").to_string(), tests, "{command:?}");
         let failures = xml.root_element().attribute("failures").unwrap();
@@ -84,14 +73,8 @@ fn every_command_prints_every_format() {
             let known = ["passed", "refuted", "warned", "failed", "skipped"];
             count.parse::<usize>().is_ok() && known.contains(&outcome)
         };
-        assert!(
-            counts == "nothing to check" || counts.split(", ").all(of),
-            "{github}"
-        );
-        assert!(
-            annotations.lines().all(|line| line.starts_with("::")),
-            "{github}"
-        );
+        assert!(counts == "nothing to check" || counts.split(", ").all(of), "{github}");
+        assert!(annotations.lines().all(|line| line.starts_with("::")), "{github}");
     }
 }
 
@@ -120,14 +103,7 @@ fn a_record_ends_in_25_lines_that_fit() {
         }
         assert_has(
             &ran.out,
-            &[
-                "L1d",
-                "memory",
-                "Drepper",
-                "report.html",
-                "linefill show",
-                "report --all",
-            ],
+            &["L1d", "memory", "Drepper", "report.html", "linefill show", "report --all"],
         );
     }
 }
@@ -215,12 +191,7 @@ fn show_has_every_claim_in_full_and_fits() {
         }
         for claim in d14.claims {
             assert!(text.contains(claim.id), "{}: {}", claim.id, ran.out);
-            assert!(
-                text.contains(&unwrapped(claim.text)),
-                "{}: {}",
-                claim.id,
-                ran.out
-            );
+            assert!(text.contains(&unwrapped(claim.text)), "{}: {}", claim.id, ran.out);
         }
     }
     let by_claim = folder.run(&["show", "d14.1"]).ok().out;
@@ -233,22 +204,12 @@ fn show_says_where_there_are_no_numbers() {
     let ran = folder.run(&["show", "E4"]).ok();
     let text = unwrapped(&ran.out);
     assert!(text.contains("`linefill run E4` measures them"), "{text}");
-    assert!(
-        text.contains(&unwrapped(find("E4").unwrap().claims[0].text)),
-        "{text}"
-    );
-    folder
-        .run(&["show", "--all"])
-        .refused(&["there is no linefill-out/record.jsonl"]);
-    folder
-        .run(&["show", "E4", "--record", "gone.jsonl"])
-        .refused(&["gone.jsonl"]);
+    assert!(text.contains(&unwrapped(find("E4").unwrap().claims[0].text)), "{text}");
+    folder.run(&["show", "--all"]).refused(&["there is no linefill-out/record.jsonl"]);
+    folder.run(&["show", "E4", "--record", "gone.jsonl"]).refused(&["gone.jsonl"]);
     let folder = after_a_run("show-another");
     let text = unwrapped(&folder.run(&["show", "E4"]).ok().out);
-    assert!(
-        text.contains("E4 is not in linefill-out/record.jsonl"),
-        "{text}"
-    );
+    assert!(text.contains("E4 is not in linefill-out/record.jsonl"), "{text}");
 }
 
 #[test]
@@ -257,21 +218,12 @@ fn list_says_what_a_row_claims_where_and_how_long_it_takes() {
     for columns in ["60", "120"] {
         let text = in_columns(&folder, columns, &["list"]).ok().out;
         let limit: usize = columns.parse().unwrap();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= limit),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= limit), "{text}");
         let text = unwrapped(&text);
-        assert!(
-            text.contains(&format!("{0} of {0} experiments", all().len())),
-            "{text}"
-        );
+        assert!(text.contains(&format!("{0} of {0} experiments", all().len())), "{text}");
         assert!(text.contains("<1 s"), "{text}");
     }
-    let json = folder
-        .run(&["list", "--record", "linefill-out", "--format", "json"])
-        .ok()
-        .out;
+    let json = folder.run(&["list", "--record", "linefill-out", "--format", "json"]).ok().out;
     let json: Value = serde_json::from_str(&json).unwrap();
     let rows = json["experiments"].as_array().unwrap();
     assert_eq!(rows.len(), all().len());
@@ -290,18 +242,13 @@ fn a_gate_on_a_record_decides_the_status() {
     let gate = |gate: &str| folder.run(&["report", "--fail-if", gate]);
     let failed = gate("D14 = holds");
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    assert!(
-        failed.err.contains("gate `D14 = holds` failed"),
-        "{failed:?}"
-    );
+    assert!(failed.err.contains("gate `D14 = holds` failed"), "{failed:?}");
     assert!(failed.err.contains("D14.1"), "{failed:?}");
     gate("walk/D15/NPAD=0 > 1e6").ok();
     assert_eq!(gate("walk/D15/NPAD=0 < 1e6").status, Some(1));
     gate("E4 = holds").refused(&["--fail-if", "could never fail"]);
     gate("D14 = good").refused(&["--fail-if", "`good` is not a verdict; use holds"]);
-    folder
-        .run(&["run", "--fail-if", "D14"])
-        .refused(&["--fail-if", "`D14`"]);
+    folder.run(&["run", "--fail-if", "D14"]).refused(&["--fail-if", "`D14`"]);
     // A run refuses a gate that cannot match before it measures, and keeps the earlier record.
     let record = || fs::read(folder.at("linefill-out/record.jsonl")).unwrap();
     let before = record();
@@ -312,9 +259,7 @@ fn a_gate_on_a_record_decides_the_status() {
     let junit = ["report", "--fail-if", "D14 = holds", "--format", "junit"];
     let xml = folder.run(&junit).out;
     let xml = roxmltree::Document::parse(&xml).unwrap();
-    let gates = xml
-        .descendants()
-        .filter(|node| node.attribute("classname") == Some("gates"));
+    let gates = xml.descendants().filter(|node| node.attribute("classname") == Some("gates"));
     assert!(gates.count() == 1, "{xml:?}");
 }
 
@@ -324,24 +269,16 @@ fn completions_and_manual_pages_have_every_command() {
     let commands = ["run", "list", "show", "compare", "completions"];
     for shell in ["bash", "zsh", "fish"] {
         let script = folder.run(&["completions", shell]).ok().out;
-        assert!(
-            commands.iter().all(|command| script.contains(command)),
-            "{script}"
-        );
+        assert!(commands.iter().all(|command| script.contains(command)), "{script}");
     }
-    folder
-        .run(&["completions", "tcsh"])
-        .refused(&["tcsh", "bash, zsh, fish"]);
+    folder.run(&["completions", "tcsh"]).refused(&["tcsh", "bash, zsh, fish"]);
     let page = folder.run(&["man"]).ok().out;
     assert!(page.contains(".TH linefill 1"), "{page}");
     assert!(folder.run(&["man", "run"]).ok().out.contains("fail\\-if"));
     folder.run(&["man", "rum"]).refused(&["`rum`", "report"]);
     folder.run(&["man", "--out", "pages"]).ok();
     for command in commands {
-        assert!(
-            folder.at(&format!("pages/linefill-{command}.1")).exists(),
-            "{command}"
-        );
+        assert!(folder.at(&format!("pages/linefill-{command}.1")).exists(), "{command}");
     }
 }
 
@@ -366,10 +303,7 @@ fn doctor_fails_for_what_is_bad() {
 fn arithmetic_measures_no_ladder() {
     let folder = Folder::new("arithmetic");
     let ran = folder.run(&["run", "D13"]).ok();
-    assert!(
-        ran.out.contains("D13.1") && !ran.out.contains("L1d"),
-        "{ran:?}"
-    );
+    assert!(ran.out.contains("D13.1") && !ran.out.contains("L1d"), "{ran:?}");
     let record = folder.record();
     assert!(record.points.iter().all(|line| line.experiment == "D13"));
     assert!(!record.points.is_empty());
@@ -379,9 +313,7 @@ fn arithmetic_measures_no_ladder() {
 #[test]
 fn a_type_that_is_not_named_is_asked_for() {
     let folder = Folder::new("layout-type");
-    folder
-        .run(&["layout", "app"])
-        .refused(&["cannot read app", "No such file"]);
+    folder.run(&["layout", "app"]).refused(&["cannot read app", "No such file"]);
     if !untested::starts("cc") {
         return;
     }
@@ -389,9 +321,7 @@ fn a_type_that_is_not_named_is_asked_for() {
     let mut cc = Command::new("cc");
     let built = cc.args(["-g", "-o", "app", "app.c"]);
     assert!(built.current_dir(folder.at("")).status().unwrap().success());
-    folder
-        .run(&["layout", "app"])
-        .refused(&["--type", "`linefill layout app --list`"]);
+    folder.run(&["layout", "app"]).refused(&["--type", "`linefill layout app --list`"]);
 }
 
 /// The targets of a page's links, without links within the page.
@@ -427,10 +357,7 @@ fn a_gallery_has_a_page_a_machine_and_one_for_any_two() {
     assert_eq!(written, linked);
     assert_eq!(linked.len(), 3 + 3, "{linked:?}");
 
-    let markdown = folder
-        .run(&["gallery", a, b, "--label", "old", "--format", "md"])
-        .ok()
-        .out;
+    let markdown = folder.run(&["gallery", a, b, "--label", "old", "--format", "md"]).ok().out;
     assert!(markdown.contains("| section | old | b |"), "{markdown}");
     assert!(markdown.contains("| Drepper |"), "{markdown}");
     folder

@@ -78,15 +78,8 @@ fn the_last_run_is_held_against_the_baseline() {
     let folder = planted("functions-base");
     let value = folder.run(&["compare", "criterion", "--json"]).ok().json();
     let functions = value["functions"].as_array().unwrap();
-    let names: Vec<&str> = functions
-        .iter()
-        .map(|of| of["function"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["parse/faster", "parse/slower", "same"],
-        "the largest effect first"
-    );
+    let names: Vec<&str> = functions.iter().map(|of| of["function"].as_str().unwrap()).collect();
+    assert_eq!(names, ["parse/faster", "parse/slower", "same"], "the largest effect first");
     let ratio = |place: usize, end: usize| functions[place]["ratio"][end].as_f64().unwrap();
     assert!((ratio(1, 1) - 1.5).abs() < 1e-9);
     assert!(1.45 < ratio(1, 0) && ratio(1, 2) < 1.55, "{functions:?}");
@@ -117,10 +110,7 @@ fn gates_fail_beyond_doubt_alone() {
     let gate = |gate: &str| folder.run(&["compare", "criterion", "--fail-if", gate]);
     let failed = gate("parse/* > 1.05");
     assert_eq!(failed.status, Some(1), "{failed:#?}");
-    assert!(
-        failed.err.contains("1 of 2 functions above 1.05"),
-        "{failed:#?}"
-    );
+    assert!(failed.err.contains("1 of 2 functions above 1.05"), "{failed:#?}");
     assert!(failed.err.contains("parse/slower: 1.500"), "{failed:#?}");
     gate("parse/slower > 1.6").ok();
     gate("same > 1.01").ok();
@@ -134,24 +124,16 @@ fn gates_fail_beyond_doubt_alone() {
 fn a_function_without_a_ratio_fails_where_no_zero_matters_or_is_named() {
     let folder = Folder::new("functions-zero");
     let at = folder.at("criterion");
-    for (baseline, slower, unclear) in [
-        ("base", [0.0, 1.0], [0.0, 1.0]),
-        ("new", [9.0, 10.0], [0.0, 9.0]),
-    ] {
+    for (baseline, slower, unclear) in
+        [("base", [0.0, 1.0], [0.0, 1.0]), ("new", [9.0, 10.0], [0.0, 9.0])]
+    {
         plant(&at, "slower", baseline, slower);
         plant(&at, "unclear", baseline, unclear);
     }
     let gate = |gate: &str| folder.run(&["compare", "criterion", "--fail-if", gate]);
     let failed = gate("* > 1.05");
     assert_eq!(failed.status, Some(1), "{failed:#?}");
-    assert_has(
-        &failed.err,
-        &[
-            "1 of 1 functions above 1.05",
-            "slower: ",
-            "may be zero: unclear",
-        ],
-    );
+    assert_has(&failed.err, &["1 of 1 functions above 1.05", "slower: ", "may be zero: unclear"]);
     gate("unclear > 1.05").refused(&["only `unclear`", "may be zero"]);
     plant(&at, "same", "base", [50.0, 60.0]);
     plant(&at, "same", "new", [50.0, 60.0]);
@@ -162,40 +144,22 @@ fn a_function_without_a_ratio_fails_where_no_zero_matters_or_is_named() {
 #[test]
 fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
     let folder = Folder::new("functions-lines");
-    let line = |name, nanoseconds, cycles| FunctionLine {
-        name,
-        nanoseconds,
-        cycles,
-    };
+    let line = |name, nanoseconds, cycles| FunctionLine { name, nanoseconds, cycles };
     let exact = Interval::exact;
     let odd = "a \"name\"\n\\";
-    let before = [
-        line("walk", exact(10.0), Some(exact(40.0))),
-        line(odd, exact(5.0), Some(exact(20.0))),
-    ];
+    let before =
+        [line("walk", exact(10.0), Some(exact(40.0))), line(odd, exact(5.0), Some(exact(20.0)))];
     // The clock frequency fell to half, and one benchmark has no yardstick.
-    let now = [
-        line("walk", exact(20.0), Some(exact(40.0))),
-        line(odd, exact(10.0), None),
-    ];
+    let now = [line("walk", exact(20.0), Some(exact(40.0))), line(odd, exact(10.0), None)];
     let text =
         |lines: [FunctionLine<'_>; 2]| lines.map(|line| format!("running\n  {line}\n")).concat();
     fs::write(folder.at("before.txt"), text(before)).unwrap();
     fs::write(folder.at("now.txt"), text(now)).unwrap();
-    let value = folder
-        .run(&["compare", "before.txt", "now.txt", "--json"])
-        .ok()
-        .json();
+    let value = folder.run(&["compare", "before.txt", "now.txt", "--json"]).ok().json();
     let functions = value["functions"].as_array().unwrap();
-    assert_eq!(
-        (&functions[0]["function"], &functions[0]["unit"]),
-        (&odd.into(), &"ns".into())
-    );
+    assert_eq!((&functions[0]["function"], &functions[0]["unit"]), (&odd.into(), &"ns".into()));
     assert_eq!(functions[0]["ratio"][1], 2.0);
-    assert_eq!(
-        (&functions[1]["unit"], &functions[1]["ratio"][1]),
-        (&"cycles".into(), &1.0.into())
-    );
+    assert_eq!((&functions[1]["unit"], &functions[1]["ratio"][1]), (&"cycles".into(), &1.0.into()));
     // Other programs write spaces between the parts of JSON.
     let spaced = r#"{ "name": "walk", "nanoseconds": [30, 30, 30], "kind": "function" }"#;
     fs::write(folder.at("spaced.txt"), spaced).unwrap();
@@ -208,11 +172,8 @@ fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
 fn what_cannot_be_compared_is_named() {
     let folder = planted("functions-refused");
     let compare = |args: &[&str]| folder.run(&[&["compare"], args].concat());
-    fs::write(
-        folder.at("one.txt"),
-        "{\"kind\":\"function\",\"name\":\"a\",\"nanoseconds\":[1,2]}",
-    )
-    .unwrap();
+    fs::write(folder.at("one.txt"), "{\"kind\":\"function\",\"name\":\"a\",\"nanoseconds\":[1,2]}")
+        .unwrap();
     compare(&["one.txt", "one.txt"]).refused(&["one.txt, line 1"]);
     fs::write(
         folder.at("bad.txt"),
@@ -220,11 +181,7 @@ fn what_cannot_be_compared_is_named() {
     )
     .unwrap();
     compare(&["bad.txt", "bad.txt"]).refused(&["bad.txt, line 1", "no interval of a time: [3, 1]"]);
-    let twice = FunctionLine {
-        name: "f",
-        nanoseconds: Interval::exact(1.0),
-        cycles: None,
-    };
+    let twice = FunctionLine { name: "f", nanoseconds: Interval::exact(1.0), cycles: None };
     fs::write(folder.at("twice.txt"), format!("{twice}\n{twice}\n")).unwrap();
     compare(&["twice.txt", "twice.txt"]).refused(&["twice.txt: `f` is there twice"]);
     fs::write(folder.at("f.txt"), twice.to_string()).unwrap();

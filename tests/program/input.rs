@@ -31,17 +31,12 @@ fn list_shows_the_whole_mission() {
         let json = folder.run(&args).ok().json();
         let rows = json["experiments"].as_array().unwrap().clone();
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
-        let ids = rows
-            .iter()
-            .map(|row| (text(row, "id"), text(row, "family")));
+        let ids = rows.iter().map(|row| (text(row, "id"), text(row, "family")));
         ids.collect::<Vec<_>>()
     };
     assert_eq!(ids(&["list"]).len(), linefill::experiment::all().len());
     let streaming = ids(&["list", "streaming"]);
-    assert!(
-        streaming.iter().all(|(_, family)| family == "streaming"),
-        "{streaming:?}"
-    );
+    assert!(streaming.iter().all(|(_, family)| family == "streaming"), "{streaming:?}");
     let rows = ids(&["list", "d1?"]);
     assert_eq!(rows.len(), 10);
     assert_eq!(rows[4].0, "D14");
@@ -55,12 +50,8 @@ fn a_cpu_that_does_not_exist_is_named_with_those_that_do() {
             .run(&[command, "--cpu", "9999"])
             .refused(&["--cpu 9999", "this process may use CPU"]);
     }
-    folder
-        .run(&["run", "--cpu", "-1"])
-        .refused(&["'-1'", "whole number"]);
-    folder
-        .run(&["run", "--cpu", "one"])
-        .refused(&["'one'", "whole number"]);
+    folder.run(&["run", "--cpu", "-1"]).refused(&["'-1'", "whole number"]);
+    folder.run(&["run", "--cpu", "one"]).refused(&["'one'", "whole number"]);
 }
 
 /// The kernel would run there, against a user who excluded the CPU by `taskset`.
@@ -87,9 +78,7 @@ fn a_cpu_outside_the_mask_is_named_with_those_in_it() {
         let cpu = outside.to_string();
         let args = [words(command), vec!["--cpu", &cpu]].concat();
         let only = format!("this process may use CPU {inside}\n");
-        folder
-            .run(&args)
-            .refused(&[&format!("--cpu {cpu}: "), &only]);
+        folder.run(&args).refused(&[&format!("--cpu {cpu}: "), &only]);
     }
     assert!(!folder.at("linefill-out").exists());
 }
@@ -97,24 +86,15 @@ fn a_cpu_outside_the_mask_is_named_with_those_in_it() {
 #[test]
 fn numbers_out_of_range_are_named_with_the_range() {
     let folder = Folder::new("numbers");
-    folder
-        .run(&["run", "--seed", "-1"])
-        .refused(&["'-1'", "from 0 to 18446744073709551615"]);
-    folder
-        .run(&["run", "--memory", "lots"])
-        .refused(&["'lots'", "512MiB"]);
-    folder
-        .run(&["run", "D14", "--memory", "900TiB"])
-        .refused(&["--memory 900 TiB", "available"]);
+    folder.run(&["run", "--seed", "-1"]).refused(&["'-1'", "from 0 to 18446744073709551615"]);
+    folder.run(&["run", "--memory", "lots"]).refused(&["'lots'", "512MiB"]);
+    folder.run(&["run", "D14", "--memory", "900TiB"]).refused(&["--memory 900 TiB", "available"]);
     folder.run(&["run", "--memory", "1"]).refused(&["64 KiB"]);
-    folder
-        .run(&["run", "--profile", "slow"])
-        .refused(&["'slow'", "quick"]);
+    folder.run(&["run", "--profile", "slow"]).refused(&["'slow'", "quick"]);
     for budget in ["0s", "soon", "-5", "25h", "99999999999999999999m"] {
-        folder.run(&["run", "--budget", budget]).refused(&[
-            &format!("'{budget}'"),
-            "seconds (60s), minutes (10m) or hours",
-        ]);
+        folder
+            .run(&["run", "--budget", budget])
+            .refused(&[&format!("'{budget}'"), "seconds (60s), minutes (10m) or hours"]);
     }
 }
 
@@ -167,19 +147,14 @@ fn what_is_no_record_is_refused_with_file_and_line() {
         folder.run(&["report", name]).refused(&[message]);
         assert!(!folder.at("report.html").exists(), "{name}");
     }
-    folder
-        .run(&["report", "missing"])
-        .refused(&["missing", "No such file"]);
+    folder.run(&["report", "missing"]).refused(&["missing", "No such file"]);
 }
 
 #[test]
 fn what_is_missing_is_named_with_every_way_to_give_it() {
     let folder = Folder::new("missing");
     for (line, parts) in [
-        (
-            "simulate --config L1d=32K/8",
-            &["--trace", "--experiment", "--mesi"][..],
-        ),
+        ("simulate --config L1d=32K/8", &["--trace", "--experiment", "--mesi"][..]),
         ("sharing", &["binary", "--offset", "--pid", "-- COMMAND"]),
         ("layout nope", &["nope", "No such file"]),
         ("list D14.2", &["`D14` is one", "linefill show D14"]),
@@ -195,21 +170,12 @@ fn what_is_missing_is_named_with_every_way_to_give_it() {
 fn no_option_is_passed_over_in_silence() {
     let folder = Folder::new("options");
     for (line, option) in [
-        (
-            "simulate --config L1d=32K/8 --experiment D14 --pack p",
-            "--pack",
-        ),
+        ("simulate --config L1d=32K/8 --experiment D14 --pack p", "--pack"),
         ("simulate --mesi --pack p", "--pack"),
         ("simulate --config L1d=32K/8 --trace t --x 5", "--x"),
         ("simulate --config L1d=32K/8 --trace t --laps 5", "--laps"),
-        (
-            "simulate --config L1d=32K/8 --trace t --series 1",
-            "--series",
-        ),
-        (
-            "simulate --config L1d=32K/8 --trace t --memory 1M",
-            "--memory",
-        ),
+        ("simulate --config L1d=32K/8 --trace t --series 1", "--series"),
+        ("simulate --config L1d=32K/8 --trace t --memory 1M", "--memory"),
         ("simulate --mesi --laps 5", "--laps"),
         ("time --asm nop --symbol main", "--symbol"),
         ("time --asm nop --counts", "--counts"),
@@ -218,17 +184,11 @@ fn no_option_is_passed_over_in_silence() {
         ("time s.c --symbol main --syntax att", "--syntax"),
         ("sharing --type st --offset 0 --offset 8", "--type"),
         ("sharing --field a --offset 0 --offset 8", "--field"),
-        (
-            "sharing --debug-file d --offset 0 --offset 8",
-            "--debug-file",
-        ),
+        ("sharing --debug-file d --offset 0 --offset 8", "--debug-file"),
         ("sharing --debug-file d -- true", "--debug-file"),
         ("sharing --way plain -- true", "--way"),
         ("sharing --way plain --pid 1", "--way"),
-        (
-            "sharing --way plain --predict --offset 0 --offset 8",
-            "--way",
-        ),
+        ("sharing --way plain --predict --offset 0 --offset 8", "--way"),
         ("layout a --expand --list", "--expand"),
         ("layout a --expand --top", "--expand"),
         ("layout a --expand --json --type b", "--expand"),
@@ -264,7 +224,5 @@ fn a_file_that_is_read_is_not_written_over() {
 #[test]
 fn nothing_to_resume_is_said() {
     let folder = Folder::new("nothing");
-    folder
-        .run(&["run", "--resume"])
-        .refused(&["nothing to resume", "linefill-out/record.jsonl"]);
+    folder.run(&["run", "--resume"]).refused(&["nothing to resume", "linefill-out/record.jsonl"]);
 }

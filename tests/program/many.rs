@@ -40,10 +40,7 @@ fn header(host: u32, mut header: Value) -> Value {
     let settings = [
         ("BIOS version", "2.19".to_owned()),
         ("microcode", choose(OLD.contains(&host), "0xb1", "0xb2")),
-        (
-            "governor",
-            choose(SAVING.contains(&host), "powersave", "performance"),
-        ),
+        ("governor", choose(SAVING.contains(&host), "powersave", "performance")),
     ];
     let setting = |(name, value): (&str, String)| serde_json::json!({"name": name, "value": value});
     header["settings"] = settings.into_iter().map(setting).collect();
@@ -53,10 +50,8 @@ fn header(host: u32, mut header: Value) -> Value {
 
 /// Writes the records, each with noise of up to 2 %.
 fn plant(folder: &Folder) {
-    let lines: Vec<Value> = PLANTED
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> =
+        PLANTED.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let wanted = |line: &&Value| {
         let of = line["experiment"].as_str().unwrap_or_default();
         line["kind"] == "point" && ["D14", "D15"].contains(&of)
@@ -88,9 +83,7 @@ fn plant(folder: &Folder) {
 fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
     let folder = Folder::new("many");
     plant(&folder);
-    let names: Vec<String> = (0..HOSTS)
-        .map(|host| format!("host-{host:04}.jsonl"))
-        .collect();
+    let names: Vec<String> = (0..HOSTS).map(|host| format!("host-{host:04}.jsonl")).collect();
     let run = |more: &[&str]| {
         let mut args = vec!["compare"];
         args.extend(names.iter().map(String::as_str));
@@ -102,16 +95,10 @@ fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
     let list = |value: &Value| value.as_array().unwrap().clone();
 
     let outliers = list(&json["outliers"]);
-    let mut found: Vec<&str> = outliers
-        .iter()
-        .map(|of| of["record"].as_str().unwrap())
-        .collect();
+    let mut found: Vec<&str> = outliers.iter().map(|of| of["record"].as_str().unwrap()).collect();
     found.sort_unstable();
-    let mut wanted: Vec<String> = OLD
-        .iter()
-        .chain(&SAVING)
-        .map(|host| format!("host-{host:04}"))
-        .collect();
+    let mut wanted: Vec<String> =
+        OLD.iter().chain(&SAVING).map(|host| format!("host-{host:04}")).collect();
     wanted.sort_unstable();
     assert_eq!(found, wanted);
     for of in &outliers {
@@ -126,10 +113,8 @@ fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
         assert_eq!(setting["setting"], name);
         assert_eq!(setting["value"], value);
         assert_eq!(setting["usual"], usual);
-        let experiments: Vec<Value> = list(&of["series"])
-            .iter()
-            .map(|series| series["experiment"].clone())
-            .collect();
+        let experiments: Vec<Value> =
+            list(&of["series"]).iter().map(|series| series["experiment"].clone()).collect();
         let d14 = experiments.iter().any(|id| id == "D14");
         assert_eq!(d14, SAVING.contains(&host), "{of}");
     }
@@ -152,10 +137,7 @@ fn of_a_thousand_hosts_the_planted_ones_are_outside_and_no_others() {
     assert_eq!(failed.status, Some(1), "{}", failed.err);
     assert!(failed.err.contains(": D15 NPAD="), "{}", failed.err);
     let mut reader = csv::Reader::from_reader(failed.out.split("\n\n").next().unwrap().as_bytes());
-    assert_eq!(
-        reader.records().map(Result::unwrap).count(),
-        list(&json["figures"]).len()
-    );
+    assert_eq!(reader.records().map(Result::unwrap).count(), list(&json["figures"]).len());
 }
 
 #[test]
@@ -170,10 +152,7 @@ fn up_to_eight_records_stand_side_by_side() {
     };
     assert!(with(8, &["--format", "md"]).contains("a #8 over a"));
     let fleet = with(9, &[]);
-    assert!(
-        fleet.contains("9 records") && !fleet.contains("over a\n"),
-        "{fleet}"
-    );
+    assert!(fleet.contains("9 records") && !fleet.contains("over a\n"), "{fleet}");
     assert!(!folder.at("compare.html").exists());
     let mut args = vec!["gallery"];
     args.extend(vec!["a.jsonl"; 9]);
@@ -186,8 +165,7 @@ fn up_to_eight_records_stand_side_by_side() {
     let mut args = vec!["compare"];
     args.extend(vec!["a.jsonl"; 9]);
     args.extend(["--fail-if", "E18 > 1.05"]);
-    folder.run(&args).refused(&[
-        "--fail-if",
-        "no point that the records share matches `E18 > 1.05`",
-    ]);
+    folder
+        .run(&args)
+        .refused(&["--fail-if", "no point that the records share matches `E18 > 1.05`"]);
 }

@@ -52,10 +52,7 @@ fn untouched(devices: &[PathBuf], register: u32) -> bool {
 /// The reasons why walks were not measured with the prefetchers off. Empty if they were measured.
 fn reasons(folder: &Folder) -> Vec<String> {
     let record = folder.record();
-    let off = record
-        .of_experiment("E35")
-        .into_iter()
-        .filter(|line| line.point.x == 1.0);
+    let off = record.of_experiment("E35").into_iter().filter(|line| line.point.x == 1.0);
     let reasons = off.filter_map(|line| match &line.point.state {
         State::Untestable(Untestable(reason)) => Some(reason.clone()),
         _ => None,
@@ -81,10 +78,7 @@ fn without_the_option_no_register_is_written() {
     let setting = folder.record().header.prefetchers;
     match switches() {
         Some(switches) => {
-            assert!(
-                matches!(setting, Some(PrefetchersLine::Set(_))),
-                "{setting:?}"
-            );
+            assert!(matches!(setting, Some(PrefetchersLine::Set(_))), "{setting:?}");
             assert!(untouched(&devices, switches.register));
         }
         None => assert!(matches!(setting, Some(PrefetchersLine::Unknown(_)))),
@@ -142,10 +136,7 @@ fn a_machine_without_the_device_says_so() {
         None => "no register is known",
     };
     are_two(&reasons(&folder), wanted);
-    let doctor = folder
-        .linefill(&["doctor"])
-        .env("LINEFILL_ROOT", folder.at("nowhere"))
-        .output();
+    let doctor = folder.linefill(&["doctor"]).env("LINEFILL_ROOT", folder.at("nowhere")).output();
     let doctor = String::from_utf8(doctor.unwrap().stdout).unwrap();
     assert!(doctor.contains(wanted), "{doctor}");
 }
@@ -192,9 +183,7 @@ fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
     assert!(resumed.err.contains("prefetchers off"), "{resumed:?}");
     assert!(untouched(&devices, switches.register));
     assert_eq!(folder.record().header.prefetchers_off, Some(devices.len()));
-    folder
-        .run(&["run", "--resume", "--allow-msr"])
-        .refused(&["cannot resume", "--allow-msr"]);
+    folder.run(&["run", "--resume", "--allow-msr"]).refused(&["cannot resume", "--allow-msr"]);
 
     // Compares it with a run with the prefetchers on.
     fs::copy(&path, folder.at("off.jsonl")).unwrap();
@@ -206,9 +195,11 @@ fn a_whole_run_without_prefetchers_says_so_and_leaves_them_as_they_were() {
     assert!(words.join(" ").contains(sentence), "{compared:?}");
     let page = fs::read_to_string(folder.at("compare.html")).unwrap();
     assert!(page.contains(sentence));
-    folder
-        .run(&["run", "--resume", "--prefetchers", "off"])
-        .refused(&["cannot resume", "--prefetchers", "`none`"]);
+    folder.run(&["run", "--resume", "--prefetchers", "off"]).refused(&[
+        "cannot resume",
+        "--prefetchers",
+        "`none`",
+    ]);
 }
 
 #[test]
@@ -221,9 +212,7 @@ fn what_cannot_be_switched_off_refuses_the_run() {
     run_off(&folder, &[]).refused(&["--prefetchers off", wanted]);
     assert!(!folder.at("linefill-out").exists(), "nothing was begun");
     run_off(&folder, &["--allow-msr"]).refused(&["--allow-msr", "--prefetchers"]);
-    folder
-        .run(&["run", "D14", "--prefetchers", "on"])
-        .refused(&["--prefetchers", "on", "off"]);
+    folder.run(&["run", "D14", "--prefetchers", "on"]).refused(&["--prefetchers", "on", "off"]);
 }
 
 /// A run without prefetchers that has measured two points, in a folder of this name with devices.
@@ -263,10 +252,7 @@ fn a_register_that_cannot_be_put_back_is_named_and_no_other() {
     let ran = run.signal("INT");
     let said = |device: &PathBuf| {
         let register = switches.register;
-        ran.err.contains(&format!(
-            "to register {register:#x} of {}",
-            device.display()
-        ))
+        ran.err.contains(&format!("to register {register:#x} of {}", device.display()))
     };
     let told = ran.err.contains("not all was put back: write 0x") && said(&devices[0]);
     assert!(told && !devices[1..].iter().any(said), "{}", ran.err);

@@ -67,10 +67,7 @@ fn a_node_that_there_is_not_is_refused_with_those_there_are() {
         let root = machine.root().sys;
         Ran::of(command.env("LINEFILL_ROOT", root.parent().unwrap()))
     };
-    for args in [
-        &["run", "D14", "--node", "3"][..],
-        &["time", "--asm", "nop", "--node", "3"],
-    ] {
+    for args in [&["run", "D14", "--node", "3"][..], &["time", "--asm", "nop", "--node", "3"]] {
         on(&one, args).refused(&["no node 3: this machine has node 0"]);
     }
     let ran = on(&four, &["run", "D14", "--node", "9"]);

@@ -78,12 +78,7 @@ fn children_of(parent: u32) -> Vec<u32> {
 }
 
 fn load(cpu: usize) -> BackgroundLoad {
-    BackgroundLoad {
-        cpu,
-        bytes: 1 << 20,
-        motion: Motion::Write,
-        vector: Vector::Sse2,
-    }
+    BackgroundLoad { cpu, bytes: 1 << 20, motion: Motion::Write, vector: Vector::Sse2 }
 }
 
 /// Two threads pass a token back and forth.
@@ -94,10 +89,7 @@ fn threads_at_work(cpus: &[usize], rounds: usize) {
         cpu: cpus[index % cpus.len()],
         kernel: Box::new(RoundTrip::new(words, 0, index, 2, RoundTripWay::Store).unwrap()),
     };
-    let options = RoundOptions {
-        ahead: 50_000,
-        keep_on: false,
-    };
+    let options = RoundOptions { ahead: 50_000, keep_on: false };
     thread_group(&mut [worker(0), worker(1)], options, |group| {
         for _ in 0..rounds {
             group.round(10);
@@ -152,10 +144,7 @@ fn send(child: &Child, signal: i32) {
 
 #[test]
 fn a_process_killed_at_any_moment_leaves_no_worker() {
-    if !adopting(
-        module_path!(),
-        "a_process_killed_at_any_moment_leaves_no_worker",
-    ) {
+    if !adopting(module_path!(), "a_process_killed_at_any_moment_leaves_no_worker") {
         return;
     }
     let mut rng = Rng::new(7);
@@ -250,10 +239,7 @@ fn kill_runs(runs: &[(Folder, Vec<&str>)], kills: usize, most: usize) -> usize {
 
 #[test]
 fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
-    if !adopting(
-        module_path!(),
-        "a_run_that_is_killed_leaves_neither_thread_nor_process",
-    ) {
+    if !adopting(module_path!(), "a_run_that_is_killed_leaves_neither_thread_nor_process") {
         return;
     }
     // A second process uses half of the last level: of the measured one, which a guest may have little of, or
@@ -265,14 +251,8 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
         let memory = format!("{memory}MiB");
         // One run starts second processes, the other starts threads.
         let runs = [
-            (
-                Folder::new("orphans"),
-                vec!["run", "D44", "--memory", &memory],
-            ),
-            (
-                Folder::new("orphans-threads"),
-                vec!["run", "D39", "--memory", "16MiB"],
-            ),
+            (Folder::new("orphans"), vec!["run", "D44", "--memory", &memory]),
+            (Folder::new("orphans-threads"), vec!["run", "D39", "--memory", "16MiB"]),
         ];
         with_workers += kill_runs(&runs, 4, most);
         if with_workers > 0 {
@@ -287,10 +267,7 @@ fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
 #[test]
 fn neither_does_the_guardian_of_a_register_stay() {
     use std::os::unix::fs::FileExt;
-    if !adopting(
-        module_path!(),
-        "neither_does_the_guardian_of_a_register_stay",
-    ) {
+    if !adopting(module_path!(), "neither_does_the_guardian_of_a_register_stay") {
         return;
     }
     let folder = Folder::new("orphans-msr");

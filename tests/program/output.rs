@@ -14,10 +14,7 @@ fn on_disk_of(bytes: u64, mut command: Command) -> Command {
     // SAFETY: the closure makes system calls with numbers and with a structure on its stack.
     unsafe {
         command.pre_exec(move || {
-            let most = libc::rlimit {
-                rlim_cur: bytes,
-                rlim_max: bytes,
-            };
+            let most = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
             // The shell's default action: the program must not be killed, but report the failed write.
             libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
             match libc::setrlimit(libc::RLIMIT_FSIZE, &most) {
@@ -32,9 +29,8 @@ fn on_disk_of(bytes: u64, mut command: Command) -> Command {
 /// The names in a folder, sorted.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -119,10 +115,7 @@ fn a_folder_that_is_removed_during_the_run_is_made_again() {
     assert_eq!(record.interrupted, Some(false));
     assert_eq!(record.of_experiment("D14").len(), 9);
     record.has_each_point_once();
-    assert_eq!(
-        names(&folder.at("linefill-out")),
-        ["record.jsonl", "report.html"]
-    );
+    assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl", "report.html"]);
 }
 
 #[test]
@@ -131,12 +124,8 @@ fn a_second_run_leaves_the_folder_of_the_first_alone() {
     let long = folder.linefill(&["run", "D14", "--memory", "1MiB"]);
     let mut first = UnderWay::start(&folder, long);
     first.until(1);
-    folder
-        .run_short(&["D14"])
-        .refused(&["another run is writing"]);
-    folder
-        .run(&["run", "--resume"])
-        .refused(&["another run is writing"]);
+    folder.run_short(&["D14"]).refused(&["another run is writing"]);
+    folder.run(&["run", "--resume"]).refused(&["another run is writing"]);
     assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl"]);
     first.finish().ok();
     let record = folder.record();

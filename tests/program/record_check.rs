@@ -10,10 +10,8 @@ use serde_json::{Value, json};
 
 /// The planted record with one line changed.
 fn changed(kind: &str, change: impl FnOnce(&mut Value)) -> (usize, String) {
-    let mut lines: Vec<Value> = PLANTED
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let mut lines: Vec<Value> =
+        PLANTED.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let at = match kind {
         "timed" => lines.iter().position(|line| line["timed"].is_object()),
         kind => lines.iter().position(|line| line["kind"] == kind),
@@ -64,18 +62,8 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ("header", "budget", json!(1e19), ""),
         ("header", "budget", json!(-1.0), ""),
         ("header", "load_to_use", json!(0), ""),
-        (
-            "header",
-            "profile",
-            json!("slow"),
-            "`slow`: one of quick, full, smoke, bare is accepted",
-        ),
-        (
-            "header",
-            "placement",
-            json!("west"),
-            "`west`: one of near, far",
-        ),
+        ("header", "profile", json!("slow"), "`slow`: one of quick, full, smoke, bare is accepted"),
+        ("header", "placement", json!("west"), "`west`: one of near, far"),
         ("header", "seats", json!([[0, 0, 0]]), "field `seats[0]`"),
         ("header", "seats", json!(vec![[0; 5]; 9000]), "9000 CPUs"),
         ("header", "performance", json!(vec![0; 9000]), "9000 CPUs"),
@@ -90,12 +78,7 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ("header", "cpu.caches[2].level", json!(0), ""),
         ("header", "cpu.caches[0].bytes", json!(u64::MAX), ""),
         ("header", "cpu.tlbs[1].pages", json!([0]), ""),
-        (
-            "header",
-            "ports",
-            json!({"loads": [1, 2], "stores": [1, 2, 3]}),
-            "field `ports.loads`",
-        ),
+        ("header", "ports", json!({"loads": [1, 2], "stores": [1, 2, 3]}), "field `ports.loads`"),
         ("point", "x", json!(5e-324), "field `x`: 5e-324"),
         ("point", "x", json!(-1e300), "field `x`: -1e300"),
         ("point", "x", Value::Null, ""),
@@ -108,38 +91,13 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ("timed", "timed.hi", json!(-1e9), ""),
         ("timed", "timed.min", json!(1e9), "field `timed.lo`"),
         ("timed", "timed.n", json!(0), "field `timed.n`: 0: 1 to"),
-        (
-            "timed",
-            "timed.samples",
-            json!([[1, 2, 3, 0]]),
-            "field `timed.n`: 31 of 1 samples",
-        ),
-        (
-            "timed",
-            "timed.samples",
-            json!([[1, 2, 3]]),
-            "field `timed.samples[0]`",
-        ),
-        (
-            "timed",
-            "timed.samples",
-            json!(vec![[1, 2, 3, 7]; 31]),
-            "field `timed.samples[0][3]`",
-        ),
+        ("timed", "timed.samples", json!([[1, 2, 3, 0]]), "field `timed.n`: 31 of 1 samples"),
+        ("timed", "timed.samples", json!([[1, 2, 3]]), "field `timed.samples[0]`"),
+        ("timed", "timed.samples", json!(vec![[1, 2, 3, 7]; 31]), "field `timed.samples[0][3]`"),
         ("timed", "timed.work", json!([1, 0, 8]), ""),
-        (
-            "timed",
-            "timed.work",
-            json!([1, 0, 8, -1]),
-            "field `timed.work[3]`",
-        ),
+        ("timed", "timed.work", json!([1, 0, 8, -1]), "field `timed.work[3]`"),
         ("timed", "timed.runs", runs(3, 2), "field `timed.runs.p90`"),
-        (
-            "timed",
-            "timed.runs",
-            runs(0, 1),
-            "field `timed.runs.count`: 0: 1 to",
-        ),
+        ("timed", "timed.runs", runs(0, 1), "field `timed.runs.count`: 0: 1 to"),
         ("timed", "timed.interrupts", json!(-1), ""),
         ("timed", "timed.operations", json!(0), ""),
         ("timed", "timed.core_per_tick", json!(1e-300), ""),
@@ -156,38 +114,23 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             json!({"members": 0, "cpus": 1, "fastest": 1.0, "slowest": 2.0}),
             "field `timed.crew.members`",
         ),
-        (
-            "verdict",
-            "verdict",
-            json!("perhaps"),
-            "`perhaps`: holds, does not hold",
-        ),
+        ("verdict", "verdict", json!("perhaps"), "`perhaps`: holds, does not hold"),
         ("verdict", "now", json!([1e308, 1e308]), "field `now.lo`"),
         ("verdict", "now", json!([2.0, 1.0]), "field `now.hi`"),
-        (
-            "verdict",
-            "then",
-            json!({"lo": 1.0, "hi": -1e308, "machine": ""}),
-            "field `then.hi`",
-        ),
+        ("verdict", "then", json!({"lo": 1.0, "hi": -1e308, "machine": ""}), "field `then.hi`"),
         ("header", "cpu.caches[0].ways", json!(4_294_967_295_u32), ""),
         ("end", "seconds", json!(-1.0), ""),
-        (
-            "end",
-            "kind",
-            json!("beginning"),
-            "`beginning` is not a kind of line",
-        ),
+        ("end", "kind", json!("beginning"), "`beginning` is not a kind of line"),
     ];
     for (kind, path, value, says) in cases {
         let (line, text) = changed(kind, |line| {
-            let place = path
-                .split(['.', '['])
-                .map(|key| key.trim_end_matches(']'))
-                .fold(line, |value, key| match key.parse::<usize>() {
+            let place = path.split(['.', '[']).map(|key| key.trim_end_matches(']')).fold(
+                line,
+                |value, key| match key.parse::<usize>() {
                     Ok(index) => &mut value[index],
                     Err(_) => &mut value[key],
-                });
+                },
+            );
             *place = value.clone();
         });
         let (found, problem) = refused(&text);
@@ -214,14 +157,7 @@ fn a_ladder_has_working_sets_and_few_of_them() {
     assert!(problem.contains("field `x`: 0e0 bytes"), "{problem}");
     assert!(parse(rung(4096.0).as_bytes()).is_ok());
     let many: String = (0..300)
-        .map(|x| {
-            rung(4096.0 + f64::from(x))
-                .lines()
-                .last()
-                .unwrap()
-                .to_owned()
-                + "\n"
-        })
+        .map(|x| rung(4096.0 + f64::from(x)).lines().last().unwrap().to_owned() + "\n")
         .collect();
     let (_, problem) = refused(&(changed("end", |_| {}).1 + &many));
     assert!(problem.contains("more than 256 places"), "{problem}");
@@ -238,25 +174,18 @@ fn commands_refuse_such_a_record_at_once() {
     };
     let records = [
         (changed("timed", ladder), "field `x`: 5e-324"),
-        (
-            changed("header", |line| line["largest"] = json!(0)),
-            "field `largest`: 0",
-        ),
+        (changed("header", |line| line["largest"] = json!(0)), "field `largest`: 0"),
     ];
     for ((line, text), says) in records {
         fs::write(folder.at("bad"), text).unwrap();
         let place = format!("bad, line {line}");
-        for args in [
-            &["report", "bad"][..],
-            &["compare", "bad", "bad"],
-            &["machine", "--record", "bad"],
-        ] {
+        for args in
+            [&["report", "bad"][..], &["compare", "bad", "bad"], &["machine", "--record", "bad"]]
+        {
             folder.run(args).refused(&[&place, says]);
         }
     }
-    folder
-        .run(&["report", "/dev/zero"])
-        .refused(&["/dev/zero", "536870912 bytes"]);
+    folder.run(&["report", "/dev/zero"]).refused(&["/dev/zero", "536870912 bytes"]);
 }
 
 #[test]
@@ -274,28 +203,19 @@ fn what_a_terminal_obeys_is_spelled_out_in_every_text_of_a_record() {
     let folder = Folder::new("record-plain");
     fs::write(folder.at("evil"), text).unwrap();
     let obeyed = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
-    for args in [
-        &["report", "evil"][..],
-        &["compare", "evil", "evil"],
-        &["machine", "--record", "evil"],
-    ] {
+    for args in
+        [&["report", "evil"][..], &["compare", "evil", "evil"], &["machine", "--record", "evil"]]
+    {
         let ran = folder.run(args).ok();
         for printed in [&ran.out, &ran.err] {
             assert!(!printed.contains(obeyed), "{args:?}: {printed:?}");
         }
     }
     fs::write(folder.at("kind"), format!("{{\"kind\":{}}}\n", json!(evil))).unwrap();
-    let ran = folder
-        .run(&["report", "kind"])
-        .refused(&["not a \\u{1b}]0;title"]);
+    let ran = folder.run(&["report", "kind"]).refused(&["not a \\u{1b}]0;title"]);
     assert!(!ran.err.contains(obeyed), "{ran:?}");
     // The same holds for quotations from the command line.
-    for args in [
-        &["list", evil][..],
-        &["run", "--seed", evil],
-        &[evil],
-        &["report", evil],
-    ] {
+    for args in [&["list", evil][..], &["run", "--seed", evil], &[evil], &["report", evil]] {
         let ran = folder.run(args).refused(&["error: ", "D14  holds"]);
         assert!(!ran.err.contains(obeyed), "{ran:?}");
     }

@@ -93,10 +93,7 @@ fn a_line_that_was_cut_off_is_measured_again() {
     let points = points.take_while(|point| point.pass == 0).count();
     let text = fs::read_to_string(&path).unwrap();
     let is_point = |line: &&str| line.contains("\"kind\":\"point\"");
-    let header: String = text
-        .split_inclusive('\n')
-        .take_while(|line| !is_point(line))
-        .collect();
+    let header: String = text.split_inclusive('\n').take_while(|line| !is_point(line)).collect();
     let kept = text.split_inclusive('\n').filter(is_point);
     let kept: String = kept.take(points - 1).collect();
     fs::write(&path, format!("{header}{kept}{{\"kind\":\"point\",\"exper")).unwrap();
@@ -107,12 +104,7 @@ fn a_line_that_was_cut_off_is_measured_again() {
     assert_eq!(again.points[..points - 1], whole.points[..points - 1]);
     let [first, second] = [&whole, &again].map(|record| {
         let line = &record.points[points - 1];
-        (
-            &line.experiment,
-            line.pass,
-            &line.point.series,
-            line.point.x,
-        )
+        (&line.experiment, line.pass, &line.point.series, line.point.x)
     });
     assert_eq!(first, second);
     again.has_each_point_once();
@@ -189,9 +181,7 @@ fn a_record_without_a_whole_line_is_begun_again() {
     let folder = Folder::new("begun");
     fs::create_dir_all(folder.at("linefill-out")).unwrap();
     fs::write(folder.at("linefill-out/record.jsonl"), "{\"kind\":\"hea").unwrap();
-    folder
-        .run(&["run", "D11", "--memory", "1MiB", "--resume"])
-        .ok();
+    folder.run(&["run", "D11", "--memory", "1MiB", "--resume"]).ok();
     assert_eq!(folder.record().interrupted, Some(false));
 }
 
@@ -209,21 +199,13 @@ fn another_machine_or_other_options_are_not_resumed() {
         (["--threads", "far"], "--threads"),
         (["--node", "0"], "--node"),
     ] {
-        folder
-            .run(&["run", "--resume", options[0], options[1]])
-            .refused(&["cannot resume", name]);
+        folder.run(&["run", "--resume", options[0], options[1]]).refused(&["cannot resume", name]);
     }
-    folder
-        .run(&["run", "--resume", "D15"])
-        .refused(&["`D15`", "`D14`"]);
+    folder.run(&["run", "--resume", "D15"]).refused(&["`D15`", "`D14`"]);
 
     let brand = folder.record().header.cpu.brand;
     fs::write(&path, text.replace(&brand, "Pentium 4")).unwrap();
-    folder
-        .run(&["run", "--resume"])
-        .refused(&["cannot resume", "Pentium 4"]);
+    folder.run(&["run", "--resume"]).refused(&["cannot resume", "Pentium 4"]);
     fs::write(&path, text.replacen("\"format\":1", "\"format\":9", 1)).unwrap();
-    folder
-        .run(&["run", "--resume"])
-        .refused(&["record.jsonl, line 1", "format 9"]);
+    folder.run(&["run", "--resume"]).refused(&["record.jsonl, line 1", "format 9"]);
 }

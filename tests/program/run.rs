@@ -36,10 +36,7 @@ fn what_cannot_be_measured_says_so_everywhere() {
     let [verdict] = &record.verdicts[..] else {
         panic!("{:?}", record.verdicts);
     };
-    assert_eq!(
-        (verdict.name(), verdict.verdict),
-        ("E3.1", Verdict::Untestable)
-    );
+    assert_eq!((verdict.name(), verdict.verdict), ("E3.1", Verdict::Untestable));
     assert!(verdict.numbers.contains("PowerPC"), "{}", verdict.numbers);
     assert!(ran.out.contains("E3.1"), "{ran:?}");
     let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
@@ -96,13 +93,7 @@ fn features_can_be_masked() {
     Ran::of(command.env("LINEFILL_MASK", "avx512,avx2")).ok();
     let header = folder.record().header;
     assert_eq!(header.masked, "avx512,avx2");
-    assert!(
-        !header
-            .cpu
-            .features
-            .iter()
-            .any(|name| name.starts_with("avx"))
-    );
+    assert!(!header.cpu.features.iter().any(|name| name.starts_with("avx")));
 }
 
 #[test]
@@ -123,10 +114,7 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
     // Beside the program, the paper's matrix of 36 MB fits. The second matrix has at least 64 MB on any machine,
     // and does not.
     let mib = 48 + (fs::metadata(program()).unwrap().len() >> 20);
-    let run = format!(
-        "ulimit -v {}; exec \"$0\" run E4 --memory {mib}MiB --budget 1s",
-        mib << 10
-    );
+    let run = format!("ulimit -v {}; exec \"$0\" run E4 --memory {mib}MiB --budget 1s", mib << 10);
     let mut command = Command::new("sh");
     command.args(["-c", &run]).arg(program());
     Ran::of(command.current_dir(folder.at(""))).ok();
@@ -140,10 +128,7 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
         })
         .collect();
     assert!(!reasons.is_empty() && reasons.len() < points.len());
-    assert!(
-        reasons.iter().all(|r| r.contains("RLIMIT_AS")),
-        "{reasons:?}"
-    );
+    assert!(reasons.iter().all(|r| r.contains("RLIMIT_AS")), "{reasons:?}");
 }
 
 #[test]
@@ -203,21 +188,13 @@ fn a_record_alone_gives_the_report_again() {
 
     // A record from another machine, cut off by a kill.
     let text = fs::read_to_string(folder.at("linefill-out/record.jsonl")).unwrap();
-    let brand = Record::at(&folder.at("linefill-out/record.jsonl"))
-        .header
-        .cpu
-        .brand;
+    let brand = Record::at(&folder.at("linefill-out/record.jsonl")).header.cpu.brand;
     let other = text.replace(&brand, "Pentium 4");
     let killed = other.lines().take(30).collect::<Vec<_>>().join("\n");
     let cut = &killed[..killed.len() - 10];
     fs::write(folder.at("other.jsonl"), cut).unwrap();
-    let ran = folder
-        .run(&["report", "other.jsonl", "--out", "other.html"])
-        .ok();
-    assert!(
-        ran.err.contains("line 30") && ran.err.contains("cut off"),
-        "{ran:?}"
-    );
+    let ran = folder.run(&["report", "other.jsonl", "--out", "other.html"]).ok();
+    assert!(ran.err.contains("line 30") && ran.err.contains("cut off"), "{ran:?}");
     let html = fs::read_to_string(folder.at("other.html")).unwrap();
     assert!(html.contains("Pentium 4"));
 }
@@ -230,7 +207,5 @@ fn a_bad_line_in_the_middle_is_named() {
     let mut lines: Vec<&str> = text.lines().collect();
     lines[1] = "{\"kind\":\"point\"}";
     fs::write(folder.at("bad.jsonl"), lines.join("\n")).unwrap();
-    folder
-        .run(&["report", "bad.jsonl"])
-        .refused(&["bad.jsonl, line 2", "missing field"]);
+    folder.run(&["report", "bad.jsonl"]).refused(&["bad.jsonl, line 2", "missing field"]);
 }

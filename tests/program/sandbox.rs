@@ -65,10 +65,8 @@ fn with_rules(mut command: Command, rules: &[Rule]) -> Command {
     }
     filter.push(give(libc::SECCOMP_RET_ALLOW));
     let install = move || {
-        let program = libc::sock_fprog {
-            len: filter.len() as u16,
-            filter: filter.as_ptr().cast_mut(),
-        };
+        let program =
+            libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
         // SAFETY: signal-safety(7) allows these system calls; the filter outlives them.
         let installed = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
@@ -95,24 +93,16 @@ fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
 }
 
 /// Experiments with the threads of k-means, of a pool, and of thread groups.
-const THREADED: [&str; 9] = [
-    "run", "B1", "B6", "B9", "E42", "--memory", "1MiB", "--budget", "1s",
-];
+const THREADED: [&str; 9] = ["run", "B1", "B6", "B9", "E42", "--memory", "1MiB", "--budget", "1s"];
 
 #[track_caller]
 fn has_reasons_for_threads(record: &Record) {
-    let reasons = record
-        .points
-        .iter()
-        .filter_map(|line| match &line.point.state {
-            State::Untestable(Untestable(reason)) => Some(reason.as_str()),
-            _ => None,
-        });
+    let reasons = record.points.iter().filter_map(|line| match &line.point.state {
+        State::Untestable(Untestable(reason)) => Some(reason.as_str()),
+        _ => None,
+    });
     let reasons: Vec<&str> = reasons.collect();
-    assert!(
-        reasons.iter().any(|reason| reason.contains("thread")),
-        "{reasons:?}"
-    );
+    assert!(reasons.iter().any(|reason| reason.contains("thread")), "{reasons:?}");
     assert_eq!(record.interrupted, Some(false));
 }
 
@@ -144,10 +134,7 @@ fn a_limit_of_one_process_is_a_reason() {
         // SAFETY: the closure makes system calls with numbers and with a structure on its stack.
         unsafe {
             command.pre_exec(move || {
-                let most = libc::rlimit {
-                    rlim_cur: 1,
-                    rlim_max: 1,
-                };
+                let most = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
                 let root = libc::getuid() == 0;
                 let done = libc::setrlimit(libc::RLIMIT_NPROC, &most) == 0
                     && (!root || libc::setgid(somebody) == 0 && libc::setuid(somebody) == 0);
@@ -178,10 +165,7 @@ fn a_refused_getrusage_is_a_note() {
     let record = folder.record();
     assert_eq!(record.interrupted, Some(false));
     let notes = record.header.notes;
-    assert!(
-        notes.iter().any(|note| note.contains("getrusage")),
-        "{notes:?}"
-    );
+    assert!(notes.iter().any(|note| note.contains("getrusage")), "{notes:?}");
 }
 
 #[test]
@@ -195,10 +179,7 @@ fn a_run_that_goes_on_notes_what_is_refused_now() {
     };
     resumed.ok();
     let notes = folder.record().header.notes;
-    assert!(
-        notes.iter().any(|note| note.contains("getrusage")),
-        "{notes:?}"
-    );
+    assert!(notes.iter().any(|note| note.contains("getrusage")), "{notes:?}");
 }
 
 #[test]
@@ -233,11 +214,7 @@ fn a_refused_sleep_does_not_end_the_wait_for_code() {
 fn refused_memory_nodes_are_reasons() {
     let folder = Folder::new("no-mbind");
     let args = ["run", "D14", "--memory", "64KiB", "--node", "0"];
-    let Some(ran) = under(
-        &[Rule::Refuse(libc::SYS_mbind, libc::EPERM)],
-        &folder,
-        &args,
-    ) else {
+    let Some(ran) = under(&[Rule::Refuse(libc::SYS_mbind, libc::EPERM)], &folder, &args) else {
         return;
     };
     if ran.err.contains("tells of no memory nodes") {
@@ -283,10 +260,7 @@ fn a_small_stack_is_enough() {
         // SAFETY: the closure makes a system call with a structure on its stack.
         unsafe {
             command.pre_exec(|| {
-                let small = libc::rlimit {
-                    rlim_cur: 64 << 10,
-                    rlim_max: 64 << 10,
-                };
+                let small = libc::rlimit { rlim_cur: 64 << 10, rlim_max: 64 << 10 };
                 match libc::setrlimit(libc::RLIMIT_STACK, &small) {
                     0 => Ok(()),
                     _ => Err(io::Error::last_os_error()),

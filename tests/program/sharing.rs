@@ -21,8 +21,7 @@ fn with_program(name: &str) -> Option<Folder> {
     let folder = Folder::new(name);
     fs::write(folder.at("pool.c"), SOURCE).unwrap();
     let mut cc = Command::new("cc");
-    cc.args(["-g", "-o", "pool", "pool.c"])
-        .current_dir(folder.at(""));
+    cc.args(["-g", "-o", "pool", "pool.c"]).current_dir(folder.at(""));
     match cc.status() {
         Ok(status) => assert!(status.success()),
         Err(error) => {
@@ -73,24 +72,16 @@ fn fields_of_a_type_are_found_and_predicted() {
             "They take 128 bytes then, and 12 now",
         ],
     );
-    let value = sharing(&folder, &[&args[..], &["--json"]].concat())
-        .ok()
-        .json();
+    let value = sharing(&folder, &[&args[..], &["--json"]].concat()).ok().json();
     assert_eq!(shared(&value), [(0, true, false)]);
     assert_eq!(value["fields"][1]["offset"], 40);
     assert_eq!(value["fields"][2]["lines"], serde_json::json!([2]));
     assert_eq!(value["starts_possible"], 8);
     // If the array starts at byte 24 of a line, the third slot is on the next line.
     assert_eq!(value["starts_with_false_sharing"], 3);
-    assert_eq!(
-        value["measured"]["untestable"],
-        "only a prediction was asked for"
-    );
-    let value = sharing(
-        &folder,
-        &[&fields[..], &writes, &["--start", "32", "--json"]].concat(),
-    )
-    .json();
+    assert_eq!(value["measured"]["untestable"], "only a prediction was asked for");
+    let value =
+        sharing(&folder, &[&fields[..], &writes, &["--start", "32", "--json"]].concat()).json();
     assert_eq!(shared(&value), []);
 }
 

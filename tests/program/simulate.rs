@@ -11,10 +11,7 @@ use linefill::sim::{Op, Reference};
 use serde_json::Value;
 
 /// The stored trace of a small program: 67,143 references.
-const TRACE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/trace/program.lft"
-);
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace/program.lft");
 
 /// Caches for which cachegrind counts 56558 233 233 5448 995 739 5137 800 442.
 const CONFIG: &str = "L1i=32K/8,L1d=32K/8,L2=1M/16";
@@ -29,16 +26,11 @@ fn misses(config: &Value, level: usize) -> [u64; 3] {
 fn json_has_cachegrinds_counts_for_each_of_several_configurations() {
     let folder = Folder::new("simulate-json");
     let other = "L1i=4K/2,L1d=4K/2,L2=32K/4";
-    let args = [
-        "simulate", "--config", CONFIG, "--config", other, "--trace", TRACE, "--json",
-    ];
+    let args = ["simulate", "--config", CONFIG, "--config", other, "--trace", TRACE, "--json"];
     let value = folder.run(&args).ok().json();
     assert_eq!(value["references"]["total"], 67_143);
     let [first, second] = [0, 1].map(|index| &value["configs"][index]);
-    assert_eq!(
-        first["config"],
-        "L1i=32K/8/64:lru,L1d=32K/8/64:lru,L2=1M/16/64:lru"
-    );
+    assert_eq!(first["config"], "L1i=32K/8/64:lru,L1d=32K/8/64:lru,L2=1M/16/64:lru");
     assert_eq!(misses(first, 0), [233, 0, 0]);
     assert_eq!(misses(first, 1), [0, 995, 800]);
     assert_eq!(misses(first, 2), [233, 739, 442]);
@@ -50,11 +42,7 @@ fn a_trace_comes_by_a_pipe_as_lackey_prints_it() {
     let folder = Folder::new("simulate-pipe");
     let mut command =
         folder.linefill(&["simulate", "--config", "L1d=1K/2", "--trace", "-", "--json"]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     for line in 0..2000 {
         writeln!(pipe, "I  00401000,3\n L {:08x},8\n==1== noise", line * 64).unwrap();
@@ -73,11 +61,7 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
     let folder = Folder::new("simulate-pack");
     let simulate = |trace: &str, pack: &str| {
         let args = ["simulate", "--config", CONFIG, "--trace", trace, "--json"];
-        let packing: &[&str] = if pack.is_empty() {
-            &[]
-        } else {
-            &["--pack", pack]
-        };
+        let packing: &[&str] = if pack.is_empty() { &[] } else { &["--pack", pack] };
         folder.run(&[&args, packing].concat())
     };
     let mut lines = Vec::new();
@@ -88,17 +72,10 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
             Op::Store => " S",
             _ => " M",
         };
-        writeln!(
-            lines,
-            "{kind} {:08x},{}",
-            reference.address, reference.bytes
-        )
-        .unwrap();
+        writeln!(lines, "{kind} {:08x},{}", reference.address, reference.bytes).unwrap();
     };
     let kept = fs::read(TRACE).unwrap();
-    Decoder::default()
-        .decode(&kept[MAGIC.len()..], &mut text)
-        .unwrap();
+    Decoder::default().decode(&kept[MAGIC.len()..], &mut text).unwrap();
     fs::write(folder.at("text"), lines).unwrap();
 
     let of_text = simulate("text", "packed").ok().json();
@@ -106,20 +83,13 @@ fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
     let of_packed = simulate("packed", "").ok().json();
     assert_eq!(of_text["configs"], of_packed["configs"]);
 
-    let args = [
-        "simulate", "--config", CONFIG, "--trace", "text", "--pack", "both", "--html", "both",
-    ];
-    folder
-        .run(&args)
-        .refused(&["--html and --pack", "same file"]);
+    let args =
+        ["simulate", "--config", CONFIG, "--trace", "text", "--pack", "both", "--html", "both"];
+    folder.run(&args).refused(&["--html and --pack", "same file"]);
     assert!(!folder.at("both").exists());
     let refused = simulate("text", "text");
     assert_eq!(refused.status, Some(2));
-    assert!(
-        refused
-            .err
-            .contains("--pack text: the file exists; give a new name")
-    );
+    assert!(refused.err.contains("--pack text: the file exists; give a new name"));
     assert!(fs::metadata(folder.at("text")).unwrap().len() > 100_000);
     // A trace that cannot be read must not leave part of an output file.
     fs::write(folder.at("long"), " L 1000,8\n L 1000,5000\n").unwrap();
@@ -142,22 +112,9 @@ fn a_table_and_maps_show_what_was_counted() {
         page.to_str().unwrap(),
     ];
     let text = folder.run(&args).ok().out;
-    assert_has(
-        &text,
-        &[
-            "L1i",
-            "useful",
-            "memory: ",
-            "page walks",
-            "L1d of ",
-            "misses per set",
-        ],
-    );
+    assert_has(&text, &["L1i", "useful", "memory: ", "page walks", "L1d of ", "misses per set"]);
     // 64 sets fill one row.
-    assert!(
-        text.lines().any(|line| line.chars().count() == 8 + 64),
-        "{text}"
-    );
+    assert!(text.lines().any(|line| line.chars().count() == 8 + 64), "{text}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<rect") && page.contains("set 63: ") && !page.contains("http"));
 }
@@ -175,11 +132,7 @@ fn an_experiments_own_traces_are_simulated() {
     for case in cases {
         // Elements of 8 bytes share a line of 64 bytes; larger elements do not. 64 KiB do not fit, so every
         // line misses.
-        let a_step = if case["series"] == "NPAD=0" {
-            0.125
-        } else {
-            1.0
-        };
+        let a_step = if case["series"] == "NPAD=0" { 0.125 } else { 1.0 };
         let operations = case["operations"].as_u64().unwrap();
         let wanted = (operations as f64 * a_step) as u64;
         assert_eq!(misses(&case["configs"][0], 0), [0, wanted, 0], "{case}");
@@ -198,15 +151,8 @@ fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
     let text = folder.run(&[&args[..], &html].concat()).ok().out;
     assert!(text.contains("L1d of NPAD=7 at 65536"), "{text}");
     assert!(text.contains("misses per set, 16 at most"), "{text}");
-    assert!(
-        fs::read_to_string(page)
-            .unwrap()
-            .contains("set 63: 16 misses of 16")
-    );
-    let value = folder
-        .run(&[&args[..], &["--heat", "--json"]].concat())
-        .ok()
-        .json();
+    assert!(fs::read_to_string(page).unwrap().contains("set 63: 16 misses of 16"));
+    let value = folder.run(&[&args[..], &["--heat", "--json"]].concat()).ok().json();
     let sets = &value["cases"][0]["configs"][0]["levels"][0]["sets"]["misses"];
     assert_eq!(sets.as_array().map(Vec::len), Some(64));
 }
@@ -215,22 +161,12 @@ fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
 fn the_protocol_and_its_messages_are_printed() {
     let folder = Folder::new("simulate-mesi");
     let text = folder.run(&["simulate", "--mesi"]).ok().out;
-    assert_has(
-        &text,
-        &["local read", "S/E read", "among 2 cores", "invalidated"],
-    );
-    let value = folder
-        .run(&["simulate", "--mesi", "8", "--json"])
-        .ok()
-        .json();
+    assert_has(&text, &["local read", "S/E read", "among 2 cores", "invalidated"]);
+    let value = folder.run(&["simulate", "--mesi", "8", "--json"]).ok().json();
     let rows = value["transitions"].as_array().unwrap();
-    let written = rows
-        .iter()
-        .find(|row| row["from"] == "S" && row["event"] == "local write");
+    let written = rows.iter().find(|row| row["from"] == "S" && row["event"] == "local write");
     assert_eq!(written.unwrap()["messages"]["invalidations"], 7);
-    folder
-        .run(&["simulate", "--mesi", "1"])
-        .refused(&["1 is not in 2"]);
+    folder.run(&["simulate", "--mesi", "1"]).refused(&["1 is not in 2"]);
 }
 
 /// Threads that increment words of the same line send messages for it each time. A single thread sends none,
@@ -254,10 +190,7 @@ fn an_experiments_threads_talk_in_the_model() {
         if alone || apart {
             assert_eq!(requests(case), 0, "{case}");
         } else {
-            assert!(
-                requests(case) >= case["operations"].as_u64().unwrap(),
-                "{case}"
-            );
+            assert!(requests(case) >= case["operations"].as_u64().unwrap(), "{case}");
             shared += 1;
         }
     }
@@ -285,23 +218,12 @@ fn what_cannot_be_simulated_is_refused() {
     run(&["--trace", TRACE]).refused(&["--config"]);
     run(&["--config", "L1d=32K/8", "--experiment", "D11"]).refused(&["no case of D11"]);
     let of_d15 = |choice: [&str; 2]| {
-        run(&[
-            &["--config", "L1d=32K/8", "--experiment", "D15"][..],
-            &choice,
-        ]
-        .concat())
+        run(&[&["--config", "L1d=32K/8", "--experiment", "D15"][..], &choice].concat())
     };
     of_d15(["--x", "3"]).refused(&["D15 has no case at --x 3; it has some at 4096, 8192"]);
     of_d15(["--series", "NPAD"]).refused(&["D15 has no series `NPAD`; its series are: NPAD=0;"]);
     // The cases of B8 are in the order of their places: a series is named once all the same.
-    let of_b8 = [
-        "simulate",
-        "--mesi",
-        "--experiment",
-        "B8",
-        "--series",
-        "add*",
-    ];
+    let of_b8 = ["simulate", "--mesi", "--experiment", "B8", "--series", "add*"];
     let refused = folder.run(&of_b8).refused(&["B8 has no series `add*`"]);
     let named = refused.err.split_once("its series are: ").unwrap().1;
     let mut series: Vec<&str> = named.trim().split("; ").collect();

@@ -12,11 +12,7 @@ use crate::common::cli::{Folder, Ran, UnderWay, assert_has, words};
 
 /// A full disk.
 fn full() -> Stdio {
-    OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap()
-        .into()
+    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
 
 /// A pipe without a reader.
@@ -120,13 +116,7 @@ impl Terminal {
         let nothing = std::ptr::null_mut();
         // SAFETY: both descriptors are valid for writes, and the other arguments may be null.
         let opened = unsafe {
-            libc::openpty(
-                &mut ours,
-                &mut theirs,
-                nothing,
-                nothing.cast(),
-                nothing.cast(),
-            )
+            libc::openpty(&mut ours, &mut theirs, nothing, nothing.cast(), nothing.cast())
         };
         assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
         for end in [ours, theirs] {
@@ -135,12 +125,7 @@ impl Terminal {
             unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
         // SAFETY: both descriptors were just opened, and nothing else owns them.
-        unsafe {
-            Terminal {
-                ours: File::from_raw_fd(ours),
-                theirs: OwnedFd::from_raw_fd(theirs),
-            }
-        }
+        unsafe { Terminal { ours: File::from_raw_fd(ours), theirs: OwnedFd::from_raw_fd(theirs) } }
     }
 
     /// Makes `command` write its errors to this terminal.
@@ -180,10 +165,7 @@ fn a_watch_is_drawn_over_itself_and_has_no_colours_if_told_so() {
         let heads = text.matches(" UTC  round ").count();
         assert_eq!(heads, 2, "{text:?}");
         assert_eq!(text.matches("A\u{1b}[J").count(), 1, "{text:?}");
-        assert!(
-            text.contains("core clock, GHz") && text.contains('▅'),
-            "{text:?}"
-        );
+        assert!(text.contains("core clock, GHz") && text.contains('▅'), "{text:?}");
         assert_eq!(text.contains("\u{1b}[1m"), colours, "{text:?}");
     }
 }

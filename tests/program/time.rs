@@ -58,8 +58,7 @@ fn with_kernel(name: &str) -> Option<Folder> {
 fn states(ran: &Ran) -> Vec<String> {
     let value = ran.json();
     let rows = value["times"].as_array().unwrap().iter();
-    rows.map(|row| row["state"].as_str().unwrap().to_owned())
-        .collect()
+    rows.map(|row| row["state"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -71,17 +70,8 @@ fn lines_are_timed_warm_and_cold() {
     let ran = time(&folder, &["--asm", "mov rax, [rax]", "--format", "json"]).ok();
     let cold = ["memory flushed", "memory and code flushed"];
     assert_eq!(states(&ran), [&["warm"], &cold[..]].concat());
-    let text = time(&folder, &["--asm", "mov rax, [rax]", "--unroll", "8"])
-        .ok()
-        .out;
-    assert_has(
-        &text,
-        &[
-            "core cycles",
-            "4 KiB of memory",
-            "8 copies in the loop against 16",
-        ],
-    );
+    let text = time(&folder, &["--asm", "mov rax, [rax]", "--unroll", "8"]).ok().out;
+    assert_has(&text, &["core cycles", "4 KiB of memory", "8 copies in the loop against 16"]);
 }
 
 #[test]
@@ -92,10 +82,7 @@ fn what_ctrl_c_cut_short_says_so() {
     let folder = Folder::new("time-stopped");
     // The whole group gets the signal, as from a terminal: the code's process ends early, with what it has. It
     // begins later and takes longer on a busy machine: one of these pauses ends while it runs on any.
-    for (form, mark) in [
-        ("table", "; stopped early"),
-        ("json", "\"interrupted\": true"),
-    ] {
+    for (form, mark) in [("table", "; stopped early"), ("json", "\"interrupted\": true")] {
         let args = ["time", "--asm", "nop", "--format", form];
         let after = |seconds| folder.stopped(seconds, &args);
         let mut all = (0..16).map(|step| after(0.7 * 1.3f64.powi(step)));
@@ -111,16 +98,9 @@ fn a_function_finds_its_data_and_its_memory() {
         return;
     };
     // The function executes `ud2` unless its data, its constants and the address in a table are right.
-    let ran = time(
-        &folder,
-        &["kernel.S", "--symbol", "count", "--format", "json"],
-    )
-    .ok();
+    let ran = time(&folder, &["kernel.S", "--symbol", "count", "--format", "json"]).ok();
     assert_eq!(states(&ran)[1], "a call of an empty function");
-    let ran = time(
-        &folder,
-        &words("kernel.S --symbol loops --counts --format json"),
-    );
+    let ran = time(&folder, &words("kernel.S --symbol loops --counts --format json"));
     assert_eq!(states(&ran.ok()).len(), 3);
     // An object file needs no assembler.
     let cc = std::process::Command::new("cc")
@@ -152,11 +132,7 @@ fn registers_last_and_the_list_leads_through_the_memory() {
     let asm = "mov rdi, [rdi]; add rbx, r8; movq rcx, xmm3; cmp rcx, 7; jne 3f; cmp rbx, 7; ja 4f
         3: ud2
         4:";
-    time(
-        &folder,
-        &["--asm", asm, "--init", init, "--memory", "64KiB"],
-    )
-    .ok();
+    time(&folder, &["--asm", asm, "--init", init, "--memory", "64KiB"]).ok();
     // Every address of the list is in the memory, and a lap visits all lines: the code counts the lines down
     // until it is back at the start, and faults if it is back too early.
     let init = "mov rbx, rsi; shr rbx, 6; mov r8, rbx; mov r9, rdi";
@@ -173,28 +149,17 @@ fn faults_are_told() {
     for (asm, parts) in [
         ("ud2", &["SIGILL", "in --asm"][..]),
         ("mov rax, [rsi]", &["SIGSEGV", "accessed address 0x1000"]),
-        (
-            "mov rax, [rdi - 8]",
-            &["SIGSEGV", "8 bytes before its memory of 4096"],
-        ),
+        ("mov rax, [rdi - 8]", &["SIGSEGV", "8 bytes before its memory of 4096"]),
         ("xor edx, edx; div rdx", &["SIGFPE", "divided by zero"]),
-        (
-            "mov eax, 231; mov edi, 5; syscall",
-            &["ended its process, with status 5"],
-        ),
-        (
-            "mov eax, 60; xor edi, edi; syscall",
-            &["the code ended its process"],
-        ),
+        ("mov eax, 231; mov edi, 5; syscall", &["ended its process, with status 5"]),
+        ("mov eax, 60; xor edi, edi; syscall", &["the code ended its process"]),
         ("mov byte ptr [rip], 1", &["SIGSEGV"]),
     ] {
         time(&folder, &["--asm", asm]).refused(parts);
     }
     time(&folder, &["--asm", "nop", "--init", "ud2"]).refused(&["SIGILL", "in --init"]);
-    time(&folder, &["kernel.S", "--symbol", "past"]).refused(&[
-        "SIGSEGV",
-        "0 bytes behind its memory of 4096, at byte 1 of `past`",
-    ]);
+    time(&folder, &["kernel.S", "--symbol", "past"])
+        .refused(&["SIGSEGV", "0 bytes behind its memory of 4096, at byte 1 of `past`"]);
     time(&folder, &["--asm", "jmp .", "--timeout", "1"]).refused(&["within 1 s", "--timeout"]);
 }
 
@@ -233,10 +198,7 @@ fn what_cannot_be_assembled_or_joined_is_named() {
     for (args, parts) in [
         (&["--asm", "nop\nmoov rax, 1"][..], &["--asm:2", "moov"][..]),
         (&["--asm", "nop", "--init", "moov"], &["--init:1", "moov"]),
-        (
-            &["--asm", "here: nop"],
-            &["labels have to be numbers", "here"],
-        ),
+        (&["--asm", "here: nop"], &["labels have to be numbers", "here"]),
         (&["--asm", "movq %rax, %rbx"], &["--syntax att"]),
         (&["--asm", ""], &["--asm", "no instruction"]),
         (&["--asm", " ;\n"], &["--asm", "no instruction"]),
@@ -247,10 +209,7 @@ fn what_cannot_be_assembled_or_joined_is_named() {
         ),
         (&["kernel.S"], &["--symbol"]),
         (&[], &["--asm"]),
-        (
-            &["kernel.txt", "--symbol", "x"],
-            &["kernel.txt", "No such file"],
-        ),
+        (&["kernel.txt", "--symbol", "x"], &["kernel.txt", "No such file"]),
         (&["--asm", "nop", "--memory", "1000TiB"], &["available"]),
         (&["--asm", "nop", "--unroll", "0"], &["'0'", "1..=10000"]),
         (&["--asm", "nop", "-e", "bogus"], &["`bogus`"]),

@@ -58,8 +58,7 @@ fn with_program(name: &str, options: &[&str]) -> Option<Folder> {
     let folder = Folder::new(name);
     fs::write(folder.at("app.c"), SOURCE).unwrap();
     let mut cc = Command::new("cc");
-    cc.args(options)
-        .args(["-g", "-O1", "-pthread", "-o", "app", "app.c"]);
+    cc.args(options).args(["-g", "-O1", "-pthread", "-o", "app", "app.c"]);
     assert!(cc.current_dir(folder.at("")).status().unwrap().success());
     Some(folder)
 }
@@ -70,9 +69,7 @@ fn lines_bytes_threads_and_variables_are_named() {
         let Some(folder) = with_program(name, &[option]) else {
             return;
         };
-        let ran = folder
-            .run(&words("sharing --by valgrind --json -- ./app hello"))
-            .ok();
+        let ran = folder.run(&words("sharing --by valgrind --json -- ./app hello")).ok();
         assert!(ran.err.contains("said hello"), "{ran:#?}");
         let value = ran.json();
         assert_eq!(value["threads"], 3);
@@ -80,20 +77,14 @@ fn lines_bytes_threads_and_variables_are_named() {
         assert_eq!(lines.len(), 3, "{value:#}");
         let of = |name: Option<&str>| {
             let is = |line: &&Value| line["variables"][0]["name"].as_str() == name;
-            lines
-                .iter()
-                .find(is)
-                .unwrap_or_else(|| panic!("{name:?} in {value:#}"))
+            lines.iter().find(is).unwrap_or_else(|| panic!("{name:?} in {value:#}"))
         };
         let named = of(Some("counters"));
         // Heap memory has no name.
         let heap = of(None);
         let parts = named["threads"].as_array().unwrap();
         let part = |place: usize| (&parts[place]["writes"], &parts[place]["reads"]);
-        let one = parts
-            .iter()
-            .position(|part| part["writes"] == json!([[0, 8]]))
-            .unwrap();
+        let one = parts.iter().position(|part| part["writes"] == json!([[0, 8]])).unwrap();
         assert_eq!(part(one), (&json!([[0, 8]]), &json!([[0, 8]])));
         assert_eq!(part(1 - one), (&json!([[8, 8]]), &json!([[8, 12]])));
         assert_eq!(parts[one]["accesses"], 4000, "a load and a store each");
@@ -106,10 +97,7 @@ fn lines_bytes_threads_and_variables_are_named() {
             "upgrades": 2000
         });
         assert_eq!(heap["in_turns"], in_turns);
-        assert!(
-            value["truly_shared_lines"].as_u64() >= Some(1),
-            "both: {value:#}"
-        );
+        assert!(value["truly_shared_lines"].as_u64() >= Some(1), "both: {value:#}");
         let command = named["measured_by"].as_str().unwrap();
         let words: Vec<&str> = command.split(' ').skip(1).collect();
         folder.run(&[&words[..], &["--predict"]].concat()).ok();
@@ -121,9 +109,7 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
     let Some(folder) = with_program("traced-text", &[]) else {
         return;
     };
-    let ran = folder
-        .run(&words("sharing --by valgrind -- ./app goodbye fail"))
-        .ok();
+    let ran = folder.run(&words("sharing --by valgrind -- ./app goodbye fail")).ok();
     assert_has(
         &ran.out,
         &[
@@ -141,9 +127,7 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         ],
     );
     assert!(!ran.out.contains("apart"), "{}", ran.out);
-    let seldom = folder
-        .run(&words("sharing --by valgrind --least 10000 -- ./app"))
-        .ok();
+    let seldom = folder.run(&words("sharing --by valgrind --least 10000 -- ./app")).ok();
     assert!(
         seldom
             .out
@@ -174,17 +158,13 @@ fn without_debug_information_bytes_are_named() {
     let Some(folder) = with_program("traced-stripped", &["-g0"]) else {
         return;
     };
-    let strip = Command::new("objcopy")
-        .args(["--strip-debug", "app"])
-        .current_dir(folder.at(""))
-        .status();
+    let strip =
+        Command::new("objcopy").args(["--strip-debug", "app"]).current_dir(folder.at("")).status();
     let Ok(stripped) = strip else {
         return untested::tool("objcopy");
     };
     assert!(stripped.success());
-    let ran = folder
-        .run(&["sharing", "--by", "valgrind", "--", "./app"])
-        .ok();
+    let ran = folder.run(&["sharing", "--by", "valgrind", "--", "./app"]).ok();
     assert_has(
         &ran.out,
         &[
@@ -208,15 +188,9 @@ fn what_cannot_be_traced_is_named() {
     refused(&["--offset", "0", "--", "true"], &["--offset"]);
     refused(&["--least", "0", "--", "true"], &["'0'"]);
     refused(&["--"], &["--offset"]);
-    refused(
-        &["--by", "valgrind", "--pid", "1"],
-        &["--by valgrind", "cannot join process 1"],
-    );
+    refused(&["--by", "valgrind", "--pid", "1"], &["--by valgrind", "cannot join process 1"]);
     refused(&["--pid", "0"], &["'0'", "--pid"]);
-    refused(
-        &["--pid", "1", "--", "true"],
-        &["--pid", "cannot be used with"],
-    );
+    refused(&["--pid", "1", "--", "true"], &["--pid", "cannot be used with"]);
     refused(&["--pid", "1", "--for", "0s"], &["'0s'", "a time is"]);
     refused(&["--for", "1s", "--", "true"], &["--pid"]);
     refused(&["--by", "pmu", "--offset", "0"], &["--pid"]);
@@ -242,9 +216,7 @@ fn a_process_is_watched_by_the_pmu_or_the_reason_is_named() {
     if value["by"]["tool"] == "pmu" {
         let watched = folder.run(&pid).ok().json();
         assert_eq!(watched["by"]["tool"], "pmu", "{watched:#}");
-        folder
-            .run(&["sharing", "--pid", "4194304"])
-            .refused(&["--pid 4194304", "no such process"]);
+        folder.run(&["sharing", "--pid", "4194304"]).refused(&["--pid 4194304", "no such process"]);
         let nothing = folder.run(&["sharing", "--", "./nothing"]);
         nothing.refused(&["./nothing", "not run"]);
         return;
@@ -252,8 +224,6 @@ fn a_process_is_watched_by_the_pmu_or_the_reason_is_named() {
     let reason = value["by"]["not_by_pmu"].as_str().unwrap();
     assert!(!reason.is_empty(), "{value:#}");
     folder.run(&pid).refused(&["--pid", reason, "-- COMMAND"]);
-    folder
-        .run(&["sharing", "--by", "pmu", "--", "./app"])
-        .refused(&["--by pmu", reason]);
+    folder.run(&["sharing", "--by", "pmu", "--", "./app"]).refused(&["--by pmu", reason]);
     untested::machine(&format!("accesses are not sampled: {reason}"));
 }

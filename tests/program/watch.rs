@@ -17,9 +17,7 @@ fn tiny<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn watched(folder: &Folder) -> Record {
-    read_any(&folder.at("linefill-watch/record.jsonl"))
-        .unwrap()
-        .record
+    read_any(&folder.at("linefill-watch/record.jsonl")).unwrap().record
 }
 
 #[test]
@@ -27,16 +25,9 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
     let folder = Folder::new("watch-rounds");
     let ran = folder.run(&tiny(&["--rounds", "3", "--seed", "7"])).ok();
     // Without a terminal, each round prints one plain line.
-    let rounds: Vec<&str> = ran
-        .out
-        .lines()
-        .filter(|line| line.contains(" UTC  round "))
-        .collect();
+    let rounds: Vec<&str> = ran.out.lines().filter(|line| line.contains(" UTC  round ")).collect();
     assert_eq!(rounds.len(), 3, "{ran:?}");
-    assert!(
-        rounds.iter().all(|line| line.contains("core clock")),
-        "{ran:?}"
-    );
+    assert!(rounds.iter().all(|line| line.contains("core clock")), "{ran:?}");
     assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
 
     let record = watched(&folder);
@@ -60,31 +51,19 @@ fn rounds_are_recorded_with_their_times_and_drawn() {
     // On a phone the contents come last.
     assert!(page.find("<main>") < page.find("<nav class=\"contents\""));
     fs::remove_file(folder.at("linefill-watch/report.html")).unwrap();
-    let told = folder
-        .run(&["report", "linefill-watch", "--format", "json"])
-        .ok();
+    let told = folder.run(&["report", "linefill-watch", "--format", "json"]).ok();
     let told = told.json();
     assert_eq!((&told["rounds"], &told["every"]), (&3.into(), &1.0.into()));
     let figures = told["figures"].as_array().unwrap();
     assert_eq!(figures.len(), 1 + first.points.len());
     assert_eq!(figures[1]["values"].as_array().unwrap().len(), 3);
-    assert_eq!(
-        page,
-        fs::read_to_string(folder.at("linefill-watch/report.html")).unwrap()
-    );
+    assert_eq!(page, fs::read_to_string(folder.at("linefill-watch/report.html")).unwrap());
 
-    folder
-        .run(&["report", "linefill-watch", "--all"])
-        .refused(&["--all", "no verdicts"]);
+    folder.run(&["report", "linefill-watch", "--all"]).refused(&["--all", "no verdicts"]);
 
-    let rows = folder
-        .run(&["export", "linefill-watch", "--what", "rounds"])
-        .ok()
-        .out;
+    let rows = folder.run(&["export", "linefill-watch", "--what", "rounds"]).ok().out;
     assert_eq!(rows.lines().count(), 1 + 3 * figures.len());
-    let machines = folder
-        .run(&["export", "linefill-watch", "--what", "machines"])
-        .ok();
+    let machines = folder.run(&["export", "linefill-watch", "--what", "machines"]).ok();
     assert_eq!(machines.out.lines().count(), 2);
 }
 
@@ -103,30 +82,15 @@ fn what_cannot_be_followed_is_refused() {
     let folder = Folder::new("watch-refused");
     for (args, parts) in [
         (&["watch"][..], &["nothing to follow", "linefill list"][..]),
-        (
-            &["watch", "D14", "--every", "0s"],
-            &["--every", "0s", "a time is"],
-        ),
-        (
-            &["watch", "D14", "--every", "often"],
-            &["often", "a time is"],
-        ),
-        (
-            &["watch", "D14", "--rounds", "0"],
-            &["--rounds", "whole number from 1"],
-        ),
+        (&["watch", "D14", "--every", "0s"], &["--every", "0s", "a time is"]),
+        (&["watch", "D14", "--every", "often"], &["often", "a time is"]),
+        (&["watch", "D14", "--rounds", "0"], &["--rounds", "whole number from 1"]),
         (&["watch", "D14", "--rounds", "-3"], &["--rounds", "-3"]),
         (&["watch", "D14", "--for", "1d"], &["--for", "1d"]),
-        (
-            &["watch", "D14", "--for", "2s", "--rounds", "2"],
-            &["--for", "--rounds"],
-        ),
+        (&["watch", "D14", "--for", "2s", "--rounds", "2"], &["--for", "--rounds"]),
         (&["watch", "D1144"], &["D1144"]),
         (&["watch", "D14", "--cpu", "99999"], &["99999"]),
-        (
-            &["watch", "*", "--memory", "1MiB"],
-            &["points", "at most 1000", "fewer"],
-        ),
+        (&["watch", "*", "--memory", "1MiB"], &["points", "at most 1000", "fewer"]),
     ] {
         folder.run(args).refused(parts);
     }
@@ -142,11 +106,7 @@ fn what_cannot_be_followed_is_refused() {
 fn what_reads_runs_says_that_it_is_none() {
     let folder = Folder::new("watch-no-run");
     folder.run(&tiny(&["--rounds", "1"])).ok();
-    let sentence = [
-        "a record of `linefill watch`",
-        "linefill report",
-        "--what rounds",
-    ];
+    let sentence = ["a record of `linefill watch`", "linefill report", "--what rounds"];
     for args in [
         &["compare", "linefill-watch", "linefill-watch"][..],
         &["gallery", "linefill-watch"],
@@ -163,9 +123,7 @@ fn what_reads_runs_says_that_it_is_none() {
     folder
         .run(&["export", "linefill-out", "--what", "rounds"])
         .refused(&["--what rounds", "record of a run"]);
-    folder
-        .run(&["machine", "--record", "linefill-watch/record.jsonl"])
-        .answered();
+    folder.run(&["machine", "--record", "linefill-watch/record.jsonl"]).answered();
 }
 
 #[test]
@@ -191,10 +149,7 @@ fn lines_before_rounds(path: &Path, watch: &mut UnderWay) -> usize {
     for lines in 1.. {
         watch.until(lines);
         let text = fs::read_to_string(path).unwrap_or_default();
-        if let Some(first) = text
-            .lines()
-            .position(|line| line.contains("\"kind\":\"round\""))
-        {
+        if let Some(first) = text.lines().position(|line| line.contains("\"kind\":\"round\"")) {
             return first;
         }
         assert!(!watch.has_ended(), "{text}");
@@ -222,10 +177,7 @@ fn a_watch_that_is_killed_has_all_rounds_but_the_one_in_flight() {
     fs::write(&path, text).unwrap();
     let told = folder.run(&["report", "linefill-watch"]).ok();
     assert!(told.err.contains("was cut off"), "{told:?}");
-    assert!(
-        told.out.contains(&format!("{} round", rounds - 1)),
-        "{told:?}"
-    );
+    assert!(told.out.contains(&format!("{} round", rounds - 1)), "{told:?}");
     // The next watch moves this record aside.
     folder.run(&tiny(&["--rounds", "1"])).ok();
     let names = fs::read_dir(folder.at("linefill-watch")).unwrap();
@@ -241,16 +193,9 @@ fn a_round_that_is_none_is_refused_by_its_field() {
     for (from, to, field) in [
         ("\"took\":", "\"took\":-", "`took`"),
         ("\"number\":0", "\"number\":-1", "`number`"),
-        (
-            "\"points\":[{\"experiment\"",
-            "\"points\":[{\"x\":1e99,\"experimen\"",
-            "points[0]",
-        ),
+        ("\"points\":[{\"experiment\"", "\"points\":[{\"x\":1e99,\"experimen\"", "points[0]"),
     ] {
-        let round = text
-            .lines()
-            .position(|line| line.contains("\"round\""))
-            .unwrap();
+        let round = text.lines().position(|line| line.contains("\"round\"")).unwrap();
         let damaged: Vec<String> = text
             .lines()
             .enumerate()
@@ -260,8 +205,6 @@ fn a_round_that_is_none_is_refused_by_its_field() {
             })
             .collect();
         fs::write(&path, damaged.join("\n") + "\n").unwrap();
-        folder
-            .run(&["report", "linefill-watch"])
-            .refused(&[&format!("line {}", round + 1), field]);
+        folder.run(&["report", "linefill-watch"]).refused(&[&format!("line {}", round + 1), field]);
     }
 }

@@ -33,11 +33,7 @@ pub const EXCEPTION: i32 = 37;
 const PANICKED: i32 = 39;
 
 /// The quantities that the image counts if there are counters.
-const COUNTED: [Quantity; 3] = [
-    Quantity::Cycles,
-    Quantity::Instructions,
-    Quantity::L1dMisses,
-];
+const COUNTED: [Quantity; 3] = [Quantity::Cycles, Quantity::Instructions, Quantity::L1dMisses];
 
 /// The result of one boot.
 pub struct Boot {
@@ -73,12 +69,7 @@ pub fn boot_on(machine: [&str; 6], command_line: &str) -> Boot {
 pub fn boot_image<const N: usize>(image: &Path, machine: [&str; N], command_line: &str) -> Boot {
     let output = assert_cmd::Command::new(QEMU)
         .args(machine)
-        .args([
-            "-M",
-            "microvm,isa-serial=on",
-            "-nodefaults",
-            "-no-user-config",
-        ])
+        .args(["-M", "microvm,isa-serial=on", "-nodefaults", "-no-user-config"])
         .args(["-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
         .arg("-kernel")
@@ -91,10 +82,7 @@ pub fn boot_image<const N: usize>(image: &Path, machine: [&str; N], command_line
     let serial = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     println!("{serial}{errors}");
-    Boot {
-        status: output.status.code(),
-        serial,
-    }
+    Boot { status: output.status.code(), serial }
 }
 
 /// The boot with more memory asked for than there is, shared by all tests that only read its output.
@@ -142,9 +130,7 @@ impl Boot {
     /// The kernels whose check passed.
     pub fn agreed(&self) -> BTreeSet<&str> {
         let passed = self.checks().into_iter().filter(|&(_, ok)| ok);
-        passed
-            .filter_map(|(name, _)| name.strip_prefix("kernel "))
-            .collect()
+        passed.filter_map(|(name, _)| name.strip_prefix("kernel ")).collect()
     }
 
     /// Whether the output says that `agreed` of all kernels agree with their reference implementations.
@@ -164,10 +150,7 @@ impl Boot {
 
     /// The flags of the record's points, as written in their lines.
     fn flags(&self) -> Vec<Vec<String>> {
-        let lines = self
-            .serial
-            .lines()
-            .filter(|line| line.contains("\"timed\":"));
+        let lines = self.serial.lines().filter(|line| line.contains("\"timed\":"));
         let flags = |line: &str| {
             let line: serde_json::Value = serde_json::from_str(line.trim_end()).unwrap();
             serde_json::from_value(line["timed"]["flags"].clone()).unwrap()
@@ -242,11 +225,7 @@ fn the_record_is_one_that_the_lab_reads() {
         assert!(interval.lo <= ticks.median && ticks.median <= interval.hi);
         assert!(ticks.min <= interval.lo && ticks.median > 0.0);
         assert_eq!(ticks.n, measured.samples.len());
-        let work = Work {
-            loads: 1,
-            bytes_read: 8,
-            ..Work::default()
-        };
+        let work = Work { loads: 1, bytes_read: 8, ..Work::default() };
         assert_eq!(measured.work, work);
         assert!(measured.counts.is_empty(), "{:?}", measured.counts);
         assert_eq!((&*line.experiment, &*point.series), (MACHINE, LADDER));
@@ -274,10 +253,7 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
     assert_eq!(boot.status, Some(PASSED));
     let folder = Folder::new("bare-compare");
     std::fs::write(folder.at("serial.txt"), &boot.serial).unwrap();
-    let recorded = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/records/2026-11-20-zen4-guest.jsonl.zst"
-    );
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/records/2026-11-20-zen4-guest.jsonl.zst");
     let compared = folder.run(&["compare", recorded, "serial.txt", "--json"]);
     assert_eq!(compared.status, Some(0), "{compared:?}");
     let json: serde_json::Value = serde_json::from_str(&compared.out).unwrap();
@@ -285,10 +261,8 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
     let name = json["records"][1]["name"].as_str().unwrap();
     assert!(name.contains("QEMU"), "{name}");
     let differences = json["differences"].as_array().unwrap();
-    let experiments: BTreeSet<_> = differences
-        .iter()
-        .map(|difference| difference["experiment"].as_str().unwrap())
-        .collect();
+    let experiments: BTreeSet<_> =
+        differences.iter().map(|difference| difference["experiment"].as_str().unwrap()).collect();
     assert_eq!(experiments, BTreeSet::from([MACHINE]));
     // Every working set of both ladders is compared, each with its own times.
     let rungs = differences[0]["points"].as_array().unwrap();
@@ -300,13 +274,7 @@ fn the_serial_port_is_compared_with_a_recorded_machine() {
     folder.run(&["compare", recorded, "serial.txt"]).ok();
     let page = std::fs::read_to_string(folder.at("compare.html")).unwrap();
     assert!(page.contains("QEMU TCG"), "no word of the hypervisor");
-    let gated = [
-        "compare",
-        "serial.txt",
-        "serial.txt",
-        "--fail-if",
-        "machine > 1.05",
-    ];
+    let gated = ["compare", "serial.txt", "serial.txt", "--fail-if", "machine > 1.05"];
     folder.run(&gated).ok();
 }
 
@@ -324,10 +292,7 @@ fn counters_are_programmed_and_read() {
     assert!(boot.serial.contains("# PMU: 4 general counters, 3 fixed"));
     let record = boot.record();
     let header = &record.header;
-    let by = header
-        .counting
-        .iter()
-        .map(|line| (&*line.counts, line.by.as_deref()));
+    let by = header.counting.iter().map(|line| (&*line.counts, line.by.as_deref()));
     let architectural = Some("architectural event");
     let events = [architectural, architectural, None];
     assert!(by.eq(COUNTED.map(Quantity::name).into_iter().zip(events)));
@@ -341,11 +306,7 @@ fn counters_are_programmed_and_read() {
     // In ring 3 the counters are not used.
     assert_eq!(refused.status, Some(PASSED));
     assert_eq!(refused.record().points.len(), small);
-    assert!(
-        refused
-            .serial
-            .contains("# counters are programmed in ring 0 alone")
-    );
+    assert!(refused.serial.contains("# counters are programmed in ring 0 alone"));
 }
 
 /// The tables of the image map an address with pages of the requested size. A walk of the tables and accesses
@@ -359,10 +320,7 @@ fn memory_comes_in_pages_of_every_size_in_both_rings() {
     let pages = |boot: &Boot| {
         assert_eq!(boot.status, Some(PASSED));
         let sizes = ["4 KiB", "2 MiB", "1 GiB"];
-        sizes.map(|size| {
-            boot.checks()
-                .contains(&(&*format!("pages of {size}"), true))
-        })
+        sizes.map(|size| boot.checks().contains(&(&*format!("pages of {size}"), true)))
     };
     assert_eq!(pages(plain()), [true, true, false]);
     let small = "no 1024 MiB of memory are free in one piece for pages of 1 GiB";
@@ -398,11 +356,7 @@ fn planted_faults_end_the_run_with_their_own_status() {
         return;
     }
     for (plant, status, trace) in [
-        (
-            "plant=failure largest=65536 verify=off",
-            FAILED,
-            "# check planted on purpose: FAILED",
-        ),
+        ("plant=failure largest=65536 verify=off", FAILED, "# check planted on purpose: FAILED"),
         // Words that are not understood are failed checks. `ring=3` must be a whole word.
         ("ring=30 plant=panic", PANICKED, "in ring 0"),
         (
@@ -411,11 +365,7 @@ fn planted_faults_end_the_run_with_their_own_status() {
             "# check not understood: largest=4095 (accepted: largest=BYTES from 4096, ",
         ),
         ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
-        (
-            "ring=3 plant=exception",
-            EXCEPTION,
-            "# exception: vector 6 (#UD",
-        ),
+        ("ring=3 plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
         ("plant=panic", PANICKED, "# panic: "),
     ] {
         let boot = boot(plant);
@@ -443,13 +393,8 @@ fn a_multiboot2_loader_may_leave_bits_of_cr4() {
     let loader = folder.at("loader");
     std::fs::write(&loader, multiboot2_loader(start32, b"ring=3 plant=panic\0")).unwrap();
 
-    let device = format!(
-        "loader,file={},addr={LOADER},force-raw=on",
-        loader.display()
-    );
-    let machine = [
-        "-accel", "tcg", "-cpu", "max", "-m", "128", "-device", &device,
-    ];
+    let device = format!("loader,file={},addr={LOADER},force-raw=on", loader.display());
+    let machine = ["-accel", "tcg", "-cpu", "max", "-m", "128", "-device", &device];
     let boot = boot_image(&image, machine, "");
     assert_eq!(boot.status, Some(PANICKED));
     let ring_3 = "ring=3 works with a PVH loader alone, such as QEMU's -kernel";

@@ -47,11 +47,7 @@ fn every_kernel_agrees_with_its_reference_implementation() {
         .map(|kernel| kernel.name)
         .collect();
     assert_eq!(boot.agreed(), expected);
-    assert!(
-        boot.counts(expected.len()),
-        "no count of {}",
-        expected.len()
-    );
+    assert!(boot.counts(expected.len()), "no count of {}", expected.len());
 }
 
 /// On the hardware, all kernels agree. The test uses ring 3, because some hypervisors below KVM interpret
@@ -61,10 +57,7 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
     if !have_qemu() {
         return;
     }
-    let kvm = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/kvm");
+    let kvm = std::fs::File::options().read(true).write(true).open("/dev/kvm");
     let features = Features::detect();
     if kvm.is_err() || features.avx512().is_none() || features.fma().is_none() {
         return untested::machine("needs /dev/kvm and a CPU with AVX-512");

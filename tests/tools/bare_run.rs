@@ -92,9 +92,7 @@ fn is_a_record_of_every_row(record: &Record) {
 fn counts_what_linux_counts(bare: &Record) {
     let folder = Folder::new("bare-run-linux");
     let seed = SEED.to_string();
-    folder
-        .run_short(&["D10", "C2", "--seed", &seed, "--out", "."])
-        .ok();
+    folder.run_short(&["D10", "C2", "--seed", &seed, "--out", "."]).ok();
     let linux = std::fs::read(folder.at("record.jsonl")).unwrap();
     let linux = parse(&linux).unwrap().record;
     for row in ["D10", "C2"] {
@@ -116,16 +114,11 @@ fn is_reported_compared_and_shown_in_a_gallery(run: &Boot) {
     for part in ["<dt>host</dt>", "D14", "D10", "QEMU TCG"] {
         assert!(page.contains(part), "no `{part}` in the report");
     }
-    let recorded = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/records/2026-11-20-zen4-guest.jsonl.zst"
-    );
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/records/2026-11-20-zen4-guest.jsonl.zst");
     let compared = folder.run(&["compare", recorded, "serial.jsonl", "--json"]);
     assert_eq!(compared.status, Some(0), "{compared:?}");
     assert!(compared.out.contains("\"D14\""), "{}", compared.out);
-    folder
-        .run(&["gallery", recorded, "serial.jsonl", "--out", "gallery"])
-        .ok();
+    folder.run(&["gallery", recorded, "serial.jsonl", "--out", "gallery"]).ok();
 }
 
 #[test]

@@ -91,17 +91,9 @@ fn the_header_declares_what_the_library_exports() {
         return;
     }
     let library = installed().join("lib/liblinefill_c.so");
-    let listed = Ran::of(
-        Command::new("nm")
-            .args(["-D", "--defined-only"])
-            .arg(library),
-    )
-    .ok();
-    let exported: BTreeSet<&str> = listed
-        .out
-        .lines()
-        .map(|line| line.rsplit(' ').next().unwrap())
-        .collect();
+    let listed = Ran::of(Command::new("nm").args(["-D", "--defined-only"]).arg(library)).ok();
+    let exported: BTreeSet<&str> =
+        listed.out.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
     let header = fs::read_to_string(file("capi/include/linefill.h")).unwrap();
     let words =
         header.split_inclusive(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
@@ -126,15 +118,10 @@ fn the_shared_library_has_its_version_in_its_name() {
     let expected = "[liblinefill_c.so.0.1]";
     let program = compiled("capi/examples/ladder.c", Link::Shared);
     for (file, kind) in [
-        (
-            installed().join("lib/liblinefill_c.so").as_os_str(),
-            "(SONAME)",
-        ),
+        (installed().join("lib/liblinefill_c.so").as_os_str(), "(SONAME)"),
         (program.get_program(), "(NEEDED)"),
     ] {
-        let dynamic = Ran::of(Command::new("readelf").args(["-dW"]).arg(file))
-            .ok()
-            .out;
+        let dynamic = Ran::of(Command::new("readelf").args(["-dW"]).arg(file)).ok().out;
         let mut lines = dynamic.lines().filter(|line| line.contains(kind));
         assert!(lines.any(|line| line.contains(expected)), "{dynamic}");
     }
@@ -148,8 +135,7 @@ fn the_header_is_one_for_cpp() {
     for standard in ["-std=c++98", "-std=c++20"] {
         let mut gcc = Command::new("g++");
         gcc.args([standard, "-Wall", "-Wextra", "-pedantic", "-Werror"]);
-        gcc.args(["-fsyntax-only", "-x", "c++"])
-            .args(flags(&["--cflags"]));
+        gcc.args(["-fsyntax-only", "-x", "c++"]).args(flags(&["--cflags"]));
         Ran::of(gcc.arg(file("capi/include/linefill.h"))).ok();
     }
 }

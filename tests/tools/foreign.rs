@@ -21,9 +21,7 @@ fn refusal(target: &str, features: &str) -> String {
 
 /// The first line of each error in cargo's output.
 fn errors(said: &str) -> Vec<&str> {
-    said.lines()
-        .filter(|line| line.starts_with("error"))
-        .collect()
+    said.lines().filter(|line| line.starts_with("error")).collect()
 }
 
 #[test]

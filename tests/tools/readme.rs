@@ -16,9 +16,7 @@ const QEMU: &str = "qemu-system-x86_64";
 
 /// The code blocks of a section in order, without their fences.
 fn blocks(text: &'static str, section: &str) -> Vec<&'static str> {
-    let (_, section) = text
-        .split_once(&format!("\n## {section}\n"))
-        .expect("the section");
+    let (_, section) = text.split_once(&format!("\n## {section}\n")).expect("the section");
     let section = section.split("\n## ").next().unwrap_or_default();
     let between = section.split("\n```").collect::<Vec<_>>();
     let inside = between.chunks_exact(2).map(|pair| pair[1]);
@@ -28,9 +26,7 @@ fn blocks(text: &'static str, section: &str) -> Vec<&'static str> {
 
 /// From the README: the function, the commands that create a package for Linux, and its `main.rs`.
 fn on_linux() -> [&'static str; 3] {
-    blocks(README, "Embed a kernel")[..]
-        .try_into()
-        .expect("three blocks")
+    blocks(README, "Embed a kernel")[..].try_into().expect("three blocks")
 }
 
 /// A folder outside of any package, with a link to the checkout.
@@ -66,20 +62,14 @@ impl Fresh {
             fs::write(package.join(file), text).unwrap();
         }
         // The same versions as in the other tests, so that this test needs no additional network access.
-        fs::copy(
-            Path::new(ROOT).join("Cargo.lock"),
-            package.join("Cargo.lock"),
-        )
-        .unwrap();
+        fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
     }
 }
 
 /// The ticks in `2.67 ticks, Some(4.01) core cycles per step`.
 fn ticks(output: &Output) -> f64 {
     let said = String::from_utf8_lossy(&output.stdout);
-    let line = said
-        .lines()
-        .find(|line| line.trim_end().ends_with("core cycles per step"));
+    let line = said.lines().find(|line| line.trim_end().ends_with("core cycles per step"));
     let line = line.unwrap_or_else(|| panic!("no such line in {said}"));
     let (ticks, _) = line.split_once(" ticks, ").expect("ticks");
     ticks.parse().expect("a number")

@@ -91,10 +91,7 @@ fn a_stick_boots_and_its_record_is_reported() {
     let record = read(&folder, "record.jsonl");
 
     // The screen and the record contain the same messages for people.
-    for line in [
-        " kernels agree with their reference implementations",
-        " checks, 0 failed",
-    ] {
+    for line in [" kernels agree with their reference implementations", " checks, 0 failed"] {
         assert!(screen.contains(line), "no `{line}` on the screen");
         assert!(record.contains(line), "no `{line}` in the record");
     }
@@ -112,37 +109,17 @@ fn a_stick_boots_and_its_record_is_reported() {
     let has = |feature: &str| read.header.cpu.features.iter().any(|name| name == feature);
     assert!(has("avx2") && has("fma"), "{:?}", read.header.cpu.features);
     let all = symbols::all().count();
-    let agreed = screen
-        .split(&format!(" of {all} kernels agree"))
-        .next()
-        .unwrap();
-    let agreed: usize = agreed
-        .rsplit(['\n', '\r', ' '])
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let agreed = screen.split(&format!(" of {all} kernels agree")).next().unwrap();
+    let agreed: usize = agreed.rsplit(['\n', '\r', ' ']).next().unwrap().parse().unwrap();
     assert!(agreed > all * 3 / 4 && agreed <= all, "{agreed} of {all}");
 
     // A header with a date, a rate and pages; a point per half octave; an end.
     assert_eq!(read.header.profile, "bare");
     assert_eq!(read.header.hypervisor.as_deref(), Some("QEMU TCG"));
-    assert!(
-        read.header.started > 1_700_000_000,
-        "{}",
-        read.header.started
-    );
-    assert!(
-        (1e8..1e11).contains(&read.header.tick_hz),
-        "{}",
-        read.header.tick_hz
-    );
+    assert!(read.header.started > 1_700_000_000, "{}", read.header.started);
+    assert!((1e8..1e11).contains(&read.header.tick_hz), "{}", read.header.tick_hz);
     assert!(read.header.notes.iter().any(|note| note.contains("UEFI")));
-    let rungs: Vec<usize> = read
-        .points
-        .iter()
-        .map(|line| line.point.x as usize)
-        .collect();
+    let rungs: Vec<usize> = read.points.iter().map(|line| line.point.x as usize).collect();
     let half_octaves = (24..=32).map(|half| 2f64.powf(f64::from(half) / 2.0) as usize / 64 * 64);
     assert_eq!(rungs, half_octaves.collect::<Vec<_>>());
     for line in &read.points {
@@ -156,17 +133,10 @@ fn a_stick_boots_and_its_record_is_reported() {
     let reported = folder.run(&["report", "record.jsonl"]);
     assert_eq!(reported.status, Some(0), "{reported:?}");
     let page = std::fs::read_to_string(folder.at("report.html")).unwrap();
-    assert!(
-        page.contains("QEMU TCG version"),
-        "the page names another CPU"
-    );
+    assert!(page.contains("QEMU TCG version"), "the page names another CPU");
     let machine = folder.run(&["machine", "--record", "record.jsonl"]);
     assert_eq!(machine.status, Some(0), "{machine:?}");
-    assert!(
-        machine.out.contains("random step in L1d"),
-        "{}",
-        machine.out
-    );
+    assert!(machine.out.contains("random step in L1d"), "{}", machine.out);
 }
 
 /// Experiments on this platform: its allocator, its page tables, code that it writes, and a second mapping.
@@ -215,10 +185,7 @@ fn an_exception_is_reported_and_no_record_is_written_over() {
         return;
     }
     let folder = Folder::new("stick-exception");
-    let made = stick(
-        &folder,
-        &["stick.img", "plant=exception", "end=off", "ring=3"],
-    );
+    let made = stick(&folder, &["stick.img", "plant=exception", "end=off", "ring=3"]);
     assert!(made.status.success(), "bare/stick: {}", made.status);
     let is_reported = |screen: &str, name: &str| {
         let record = read(&folder, name);
@@ -248,10 +215,7 @@ fn words_are_utf_8_and_not_cut() {
     assert_eq!(words::words(full.as_bytes()), Ok(&*full));
     let long = [full.as_bytes(), b"x"].concat();
     assert_eq!(words::words(&long), Err(words::Invalid::TooLong));
-    let utf_16: Vec<u8> = "\u{feff}run=all"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
+    let utf_16: Vec<u8> = "\u{feff}run=all".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(words::words(&utf_16), Err(words::Invalid::Encoding));
     assert_eq!(words::words("\u{feff}run=all".as_bytes()), Ok("run=all"));
     let reasons = [words::Invalid::TooLong, words::Invalid::Encoding].map(|why| why.to_string());
@@ -272,10 +236,7 @@ fn a_stick_refuses_what_it_cannot_do() {
         (&["--read"], "accepted: bare/stick IMAGE"),
         (&["--write", "a"], "accepted: bare/stick IMAGE"),
         (&["--read", "none.img"], "cannot read none.img"),
-        (
-            &["--read", "short.img"],
-            "short.img has 8 bytes; accepted: ",
-        ),
+        (&["--read", "short.img"], "short.img has 8 bytes; accepted: "),
         (&["stick.img", &long], "accepted: at most 1022 letters"),
     ] {
         let output = stick(&folder, arguments);

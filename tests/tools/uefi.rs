@@ -119,11 +119,8 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_references() {
     // All kernels, except those with registers that firmware need not enable.
     let all = symbols::all().count();
     let least = symbols::all().filter(|kernel| !wide(kernel)).count();
-    let counted = |agreed: usize| {
-        said(&format!(
-            "linefill: {agreed} of {all} kernels agree, 0 do not"
-        ))
-    };
+    let counted =
+        |agreed: usize| said(&format!("linefill: {agreed} of {all} kernels agree, 0 do not"));
     assert!((least..=all).any(counted), "fewer than {least}");
 }
 
@@ -132,8 +129,6 @@ fn wide(kernel: &symbols::Code) -> bool {
     let instructions = Decoder::new(64, kernel.bytes, DecoderOptions::NONE);
     instructions.into_iter().any(|instruction| {
         let registers = (0..instruction.op_count()).map(|at| instruction.op_register(at));
-        registers
-            .into_iter()
-            .any(|register| register.is_ymm() || register.is_zmm())
+        registers.into_iter().any(|register| register.is_ymm() || register.is_zmm())
     })
 }

@@ -145,10 +145,7 @@ impl Seek for Partition {
 fn read(image: &str, name: &str) -> Result<()> {
     let disk = File::open(image).with_context(|| format!("cannot read {image}"))?;
     let bytes = disk.metadata()?.len();
-    ensure!(
-        bytes > START,
-        "{image} has {bytes} bytes; accepted: an image that `make` made"
-    );
+    ensure!(bytes > START, "{image} has {bytes} bytes; accepted: an image that `make` made");
     let files = FileSystem::new(Partition::of(disk)?, FsOptions::new())
         .with_context(|| format!("{image} is no image that `make` made"))?;
     let folder = files.root_dir().open_dir(&FOLDER.join("/"))?;

@@ -23,12 +23,7 @@ const RAM: u32 = 1;
 impl<'i> Map<'i> {
     /// Returns the areas of free memory in the loader's order.
     pub fn free(self) -> impl Iterator<Item = Area> + use<'i> {
-        let Map {
-            entries,
-            entry_bytes,
-            kind_at,
-            ..
-        } = self;
+        let Map { entries, entry_bytes, kind_at, .. } = self;
         entries
             .chunks_exact(entry_bytes.max(1))
             .filter(move |entry| u32_at(entry, kind_at) == Some(RAM))
@@ -39,12 +34,7 @@ impl<'i> Map<'i> {
 /// Returns the map of a PVH loader. `entries` holds `struct hvm_memmap_table_entry`
 /// (xen/include/public/arch-x86/hvm/start_info.h).
 pub fn pvh<'i>(entries: &'i [u8], command_line: &'i CStr) -> Map<'i> {
-    Map {
-        entries,
-        entry_bytes: 24,
-        kind_at: 16,
-        command_line: command_line.to_str().unwrap_or(""),
-    }
+    Map { entries, entry_bytes: 24, kind_at: 16, command_line: command_line.to_str().unwrap_or("") }
 }
 
 /// Parses the information of a Multiboot2 loader (specification, section 3.6), including the 8 bytes of its
@@ -71,9 +61,7 @@ pub fn multiboot(information: &[u8]) -> Map<'_> {
             }
             _ => {}
         }
-        rest = rest
-            .get((bytes as usize).next_multiple_of(8)..)
-            .unwrap_or(&[]);
+        rest = rest.get((bytes as usize).next_multiple_of(8)..).unwrap_or(&[]);
     }
     map
 }

@@ -24,12 +24,7 @@ impl Physical {
     /// The memory below `accessible` stays mapped onto itself as long as the result lives, and nothing else
     /// uses the memory of `pool`.
     pub unsafe fn new(pool: Pool, accessible: u64) -> Self {
-        Physical {
-            pool,
-            accessible,
-            first: 0,
-            rest: Area::default(),
-        }
+        Physical { pool, accessible, first: 0, rest: Area::default() }
     }
 
     /// Returns the free memory, without the frames that were given back.
@@ -89,11 +84,7 @@ impl Lend for Physical {
             frame
         };
         // SAFETY: the frame is accessible and owned by this function alone.
-        unsafe {
-            pointer(frame)
-                .cast::<u8>()
-                .write_bytes(0, Size::Base.bytes() as usize)
-        };
+        unsafe { pointer(frame).cast::<u8>().write_bytes(0, Size::Base.bytes() as usize) };
         Some(frame)
     }
 

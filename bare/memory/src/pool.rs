@@ -12,10 +12,7 @@ pub struct Area {
 impl Area {
     /// Returns the area of `bytes` bytes at `start`, cut off at the last address.
     pub const fn new(start: u64, bytes: u64) -> Self {
-        Area {
-            start,
-            end: start.saturating_add(bytes),
-        }
+        Area { start, end: start.saturating_add(bytes) }
     }
 
     /// Returns the size in bytes.
@@ -27,10 +24,7 @@ impl Area {
     #[must_use]
     pub fn within(self, other: Area) -> Self {
         let start = self.start.max(other.start);
-        Area {
-            start,
-            end: self.end.min(other.end).max(start),
-        }
+        Area { start, end: self.end.min(other.end).max(start) }
     }
 }
 
@@ -47,10 +41,7 @@ pub struct Pool {
 impl Pool {
     /// Returns an empty pool.
     pub const fn new() -> Self {
-        Pool {
-            areas: [Area { start: 0, end: 0 }; MOST],
-            used: 0,
-        }
+        Pool { areas: [Area { start: 0, end: 0 }; MOST], used: 0 }
     }
 
     /// Returns the areas in ascending order.
@@ -91,14 +82,8 @@ impl Pool {
         let Some([one, .., last] | [one @ last]) = self.areas.get(first..behind) else {
             return true;
         };
-        let left = Area {
-            start: one.start,
-            end: one.start.max(area.start),
-        };
-        let right = Area {
-            start: last.end.min(area.end),
-            end: last.end,
-        };
+        let left = Area { start: one.start, end: one.start.max(area.start) };
+        let right = Area { start: last.end.min(area.end), end: last.end };
         match (left.bytes() > 0, right.bytes() > 0) {
             (true, true) => self.replace(first, behind, &[left, right]),
             (true, false) => self.replace(first, behind, &[left]),
@@ -112,10 +97,7 @@ impl Pool {
     pub fn take(&mut self, bytes: u64, align: u64, below: u64) -> Option<Area> {
         let fits = |area: &&Area| {
             let start = area.start.checked_next_multiple_of(align)?;
-            let taken = Area {
-                start,
-                end: start.checked_add(bytes)?,
-            };
+            let taken = Area { start, end: start.checked_add(bytes)? };
             (taken.end <= area.end.min(below)).then_some((area.bytes(), taken))
         };
         let places = self.areas().iter().filter_map(|area| fits(&area));

@@ -95,11 +95,7 @@ impl Tables {
     /// `root` is the address of a page table. That table and all tables below it can be read and written at
     /// their physical addresses as long as the result lives, and nothing else changes them.
     pub unsafe fn new(root: u64, levels: u32, access: Access) -> Self {
-        Tables {
-            root,
-            levels,
-            access,
-        }
+        Tables { root, levels, access }
     }
 
     /// Maps a page at `address` to the memory at `physical`. Takes missing tables from `lend`.
@@ -183,10 +179,7 @@ impl Tables {
         let (entry, level) = self.leaf(address)?;
         let size = Size::of_level(level)?;
         let inside = address & (size.bytes() - 1);
-        Some(Translation {
-            physical: entry.read() & ADDRESS & !(size.bytes() - 1) | inside,
-            size,
-        })
+        Some(Translation { physical: entry.read() & ADDRESS & !(size.bytes() - 1) | inside, size })
     }
 
     /// Exchanges the physical memory of two pages of 4 KiB. Returns `false`, and changes nothing, if one of

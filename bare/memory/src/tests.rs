@@ -19,10 +19,7 @@ fn memory(bytes: u64) -> (Physical, u64) {
     let block: &'static mut [u64] = vec![u64::MAX; (bytes / 8) as usize].leak();
     let start = block.as_mut_ptr().expose_provenance() as u64;
     let mut pool = Pool::new();
-    let whole = Area {
-        start: start.next_multiple_of(4 * KIB),
-        end: start + bytes,
-    };
+    let whole = Area { start: start.next_multiple_of(4 * KIB), end: start + bytes };
     assert!(pool.add(whole));
     // SAFETY: the heap's memory is accessible, and leaked for this use alone.
     let mut physical = unsafe { Physical::new(pool, u64::MAX) };
@@ -39,9 +36,7 @@ fn tables(levels: u32, root: u64) -> Tables {
 fn random() -> impl FnMut(u64) -> u64 {
     let mut state = 1_u64;
     move |bound| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) % bound
     }
 }
@@ -77,10 +72,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let (mut physical, root) = memory(8 * MIB);
     let mut tables = tables(4, root);
     let mut map = |address, to, size| tables.map(address, to, size, &mut physical);
-    assert_eq!(
-        map(0x20_1000, 0, Size::Large),
-        Err(Error::Address(0x20_1000))
-    );
+    assert_eq!(map(0x20_1000, 0, Size::Large), Err(Error::Address(0x20_1000)));
     assert_eq!(map(0, MIB, Size::Large), Err(Error::Address(MIB)));
     assert_eq!(map(GIB, 2 * MIB, Size::Giant), Err(Error::Address(2 * MIB)));
     assert_eq!(map(1 << 47, 0, Size::Base), Err(Error::Address(1 << 47)));
@@ -104,10 +96,7 @@ fn an_area_is_mapped_onto_itself_and_the_hole_beside_it_is_not() {
         let end = 512 * GIB - 2 * MIB + 4 * KIB;
         let areas = [
             Area::new(0, 4 * GIB),
-            Area {
-                start: 511 * GIB + 4 * KIB,
-                end,
-            },
+            Area { start: 511 * GIB + 4 * KIB, end },
             Area::new(end, 4 * MIB),
         ];
         for area in areas {
@@ -146,19 +135,12 @@ fn without_memory_for_tables_nothing_is_mapped() {
     let window = tables(4, root);
     let mut window = Window::new(window, Area::new(FREE, 1 << 40));
     // More tables than fit in 2 MiB.
-    let mapped = window.map(
-        Area::new(0, 4 * GIB),
-        Size::Base,
-        &mut physical,
-        &mut random(),
-    );
+    let mapped = window.map(Area::new(0, 4 * GIB), Size::Base, &mut physical, &mut random());
     assert_eq!(mapped, Err(Error::NoTables));
     assert_eq!(window.physical(FREE), None);
     // The failed attempt gave back all frames except the table above the cleared GiB.
     let few = Area::new(0, 512 * 4 * KIB);
-    window
-        .map(few, Size::Base, &mut physical, &mut random())
-        .unwrap();
+    window.map(few, Size::Base, &mut physical, &mut random()).unwrap();
 }
 
 #[test]
@@ -167,14 +149,9 @@ fn a_window_maps_memory_in_pages_of_every_size() {
     let mut window = Window::new(tables(4, root), Area::new(FREE, 1 << 40));
     for size in Size::ALL {
         let memory = Area::new(16 * GIB, 2 * size.bytes());
-        let mapped = window
-            .map(memory, size, &mut physical, &mut random())
-            .unwrap();
+        let mapped = window.map(memory, size, &mut physical, &mut random()).unwrap();
         assert_eq!(window.pages_of(&mapped), Some(size));
-        let elsewhere = Mapped {
-            address: mapped.address,
-            memory: Area::new(0, memory.bytes()),
-        };
+        let elsewhere = Mapped { address: mapped.address, memory: Area::new(0, memory.bytes()) };
         assert_eq!(window.pages_of(&elsewhere), None);
         let address = mapped.address;
         window.unmap(mapped, &mut physical);
@@ -182,12 +159,7 @@ fn a_window_maps_memory_in_pages_of_every_size() {
         // The memory came back; the addresses are not used again.
         assert!(physical.take(memory.bytes(), size.bytes()).is_some());
     }
-    let crooked = window.map(
-        Area::new(0, 4 * KIB),
-        Size::Large,
-        &mut physical,
-        &mut random(),
-    );
+    let crooked = window.map(Area::new(0, 4 * KIB), Size::Large, &mut physical, &mut random());
     assert_eq!(crooked, Err(Error::Address(4 * KIB)));
 }
 
@@ -196,22 +168,13 @@ fn pages_of_4_kib_lie_in_a_random_order_and_each_once() {
     let (mut physical, root) = memory(8 * MIB);
     let mut window = Window::new(tables(4, root), Area::new(FREE, 1 << 40));
     let memory = Area::new(GIB, 4 * MIB);
-    let mapped = window
-        .map(memory, Size::Base, &mut physical, &mut random())
-        .unwrap();
-    let frames: Vec<u64> = (0..1024)
-        .map(|page| window.physical(mapped.address + page * 4 * KIB).unwrap())
-        .collect();
+    let mapped = window.map(memory, Size::Base, &mut physical, &mut random()).unwrap();
+    let frames: Vec<u64> =
+        (0..1024).map(|page| window.physical(mapped.address + page * 4 * KIB).unwrap()).collect();
     let all: HashSet<u64> = frames.iter().copied().collect();
     assert_eq!(all.len(), frames.len());
-    assert!(
-        frames
-            .iter()
-            .all(|frame| (GIB..GIB + 4 * MIB).contains(frame))
-    );
-    let side_by_side = frames
-        .windows(2)
-        .filter(|pair| pair[0] + 4 * KIB == pair[1]);
+    assert!(frames.iter().all(|frame| (GIB..GIB + 4 * MIB).contains(frame)));
+    let side_by_side = frames.windows(2).filter(|pair| pair[0] + 4 * KIB == pair[1]);
     assert!(side_by_side.count() < 10);
 }
 
@@ -220,9 +183,7 @@ fn a_second_mapping_leads_to_the_same_memory_page_by_page() {
     let (mut physical, root) = memory(8 * MIB);
     let mut window = Window::new(tables(4, root), Area::new(FREE, 1 << 40));
     let memory = Area::new(GIB, 2 * MIB);
-    let first = window
-        .map(memory, Size::Base, &mut physical, &mut random())
-        .unwrap();
+    let first = window.map(memory, Size::Base, &mut physical, &mut random()).unwrap();
     let second = window.map_again(&first, &mut physical).unwrap();
     assert_ne!(first.address, second.address);
     for page in 0..512 {
@@ -283,10 +244,7 @@ fn pool(areas: &[[u64; 2]]) -> Pool {
 }
 
 fn areas(pool: &Pool) -> Vec<[u64; 2]> {
-    pool.areas()
-        .iter()
-        .map(|area| [area.start, area.end])
-        .collect()
+    pool.areas().iter().map(|area| [area.start, area.end]).collect()
 }
 
 #[test]
@@ -314,26 +272,14 @@ fn what_is_removed_is_not_free() {
 fn a_piece_is_aligned_and_of_the_smallest_area_that_has_it() {
     let mut pool = pool(&[[0x1001, 0x9000], [0x1_0000, 0x1_3000], [0x2_0000, 0x4_0000]]);
     let before = pool.bytes();
-    assert_eq!(
-        pool.take(0x2000, 0x1000, u64::MAX),
-        Some(Area::new(0x1_0000, 0x2000))
-    );
-    assert_eq!(
-        pool.take(0x2000, 0x1000, u64::MAX),
-        Some(Area::new(0x2000, 0x2000))
-    );
-    assert_eq!(
-        pool.take(0x1_0000, 0x1_0000, 0x3_0000),
-        Some(Area::new(0x2_0000, 0x1_0000))
-    );
+    assert_eq!(pool.take(0x2000, 0x1000, u64::MAX), Some(Area::new(0x1_0000, 0x2000)));
+    assert_eq!(pool.take(0x2000, 0x1000, u64::MAX), Some(Area::new(0x2000, 0x2000)));
+    assert_eq!(pool.take(0x1_0000, 0x1_0000, 0x3_0000), Some(Area::new(0x2_0000, 0x1_0000)));
     assert_eq!(pool.take(0x1_0000, 0x1_0000, 0x3_0000), None);
     assert_eq!(pool.take(1 << 40, 0x1000, u64::MAX), None);
     assert_eq!(before - pool.bytes(), 0x1_4000);
     assert!(pool.add(Area::new(0x1_0000, 0x2000)));
-    assert_eq!(
-        pool.take(0x2000, 0x1000, u64::MAX),
-        Some(Area::new(0x1_0000, 0x2000))
-    );
+    assert_eq!(pool.take(0x2000, 0x1000, u64::MAX), Some(Area::new(0x1_0000, 0x2000)));
 }
 
 #[test]
@@ -370,22 +316,15 @@ fn entry(start: u64, bytes: u64, kind: u32) -> Vec<u8> {
 
 #[test]
 fn both_loaders_tell_what_memory_is_free() {
-    let entries = [
-        entry(0, 0x9fc00, 1),
-        entry(0xf0000, 0x10000, 2),
-        entry(MIB, 127 * MIB, 1),
-    ]
-    .concat();
+    let entries =
+        [entry(0, 0x9fc00, 1), entry(0xf0000, 0x10000, 2), entry(MIB, 127 * MIB, 1)].concat();
     let free = [Area::new(0, 0x9fc00), Area::new(MIB, 127 * MIB)];
     let map = pvh(&entries, c"largest=65536");
     assert_eq!(map.command_line, "largest=65536");
     assert_eq!(map.free().collect::<Vec<_>>(), free);
 
     let words = |numbers: &[u32]| -> Vec<u8> {
-        numbers
-            .iter()
-            .flat_map(|number| number.to_le_bytes())
-            .collect()
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
     };
     let mut information = [words(&[0, 0]), words(&[1, 8 + 5]), b"a=b c".to_vec()].concat();
     // A command line without a terminating zero is ignored.

@@ -50,9 +50,7 @@ impl Window {
         let mapped = self.reserve(memory)?;
         let address = mapped.address;
         for page in (0..memory.bytes()).step_by(size.bytes() as usize) {
-            let done = self
-                .tables
-                .map(address + page, memory.start + page, size, physical);
+            let done = self.tables.map(address + page, memory.start + page, size, physical);
             if let Err(error) = done {
                 self.forget(&mapped, physical);
                 return Err(error);
@@ -75,13 +73,10 @@ impl Window {
         let again = self.reserve(mapped.memory)?;
         for page in (0..mapped.memory.bytes()).step_by(Size::Base.bytes() as usize) {
             let found = self.tables.walk(mapped.address + page);
-            let done = found
-                .ok_or(Error::Address(mapped.address + page))
-                .and_then(|found| {
-                    let address = again.address + page;
-                    self.tables
-                        .map(address, found.physical, Size::Base, physical)
-                });
+            let done = found.ok_or(Error::Address(mapped.address + page)).and_then(|found| {
+                let address = again.address + page;
+                self.tables.map(address, found.physical, Size::Base, physical)
+            });
             if let Err(error) = done {
                 self.forget(&again, physical);
                 return Err(error);

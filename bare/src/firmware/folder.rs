@@ -131,9 +131,7 @@ fn path_of_program(path: &mut [u16; PATH_UNITS]) -> Result<&CStr16, Status> {
                 continue;
             }
             // The last unit stays 0.
-            *path[..PATH_UNITS - 1]
-                .get_mut(used)
-                .ok_or(Status::BUFFER_TOO_SMALL)? = unit;
+            *path[..PATH_UNITS - 1].get_mut(used).ok_or(Status::BUFFER_TOO_SMALL)? = unit;
             used += 1;
         }
     }

@@ -67,20 +67,13 @@ fn run(screen: &mut Screen) -> bool {
     if asked.split_ascii_whitespace().any(|word| word == END_OFF) {
         SWITCH_OFF.store(true, Ordering::Relaxed);
     }
-    match folder
-        .as_mut()
-        .map_err(|status| *status)
-        .and_then(Folder::new_record)
-    {
+    match folder.as_mut().map_err(|status| *status).and_then(Folder::new_record) {
         Ok((file, name)) => screen.keep(file, name),
         Err(status) => screen.say(format_args!(
             "The record is not kept: no file beside the program can be written ({status})"
         )),
     }
-    screen.say(format_args!(
-        "linefill {} on UEFI firmware",
-        env!("CARGO_PKG_VERSION")
-    ));
+    screen.say(format_args!("linefill {} on UEFI firmware", env!("CARGO_PKG_VERSION")));
     let mut console = Console::new(screen);
     match words {
         Ok(words) => measure(&mut console, words),
@@ -120,12 +113,7 @@ fn measure(console: &mut Console<'_>, words: &str) {
              are not used"
         ));
     }
-    let here = Here {
-        rate: clock::tsc_rate(),
-        ring: 0,
-        started: clock::date(),
-        notes,
-    };
+    let here = Here { rate: clock::tsc_rate(), ring: 0, started: clock::date(), notes };
     takeover::begin(tables.root());
     measure::everything(console, arena.bytes(), pages, &options, &here);
     // The CPU must not use the tables any more when they are dropped.

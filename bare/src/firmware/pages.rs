@@ -14,10 +14,7 @@ use super::takeover;
 use crate::pages::Pages;
 
 /// Below this address, devices and firmware use memory that the map need not name.
-const LOW: Area = Area {
-    start: 0,
-    end: 4 << 30,
-};
+const LOW: Area = Area { start: 0, end: 4 << 30 };
 const LARGE_PAGE: usize = 2 << 20;
 /// The default working set of the walks: this factor times the last cache level, but at least `LEAST`.
 const LEAST: usize = 32 << 20;
@@ -79,9 +76,7 @@ impl Arena {
         loop {
             let whole = bytes.checked_next_multiple_of(LARGE_PAGE);
             // One additional large page, so that the memory contains an aligned start.
-            let lent = whole
-                .and_then(|whole| whole.checked_add(LARGE_PAGE))
-                .map(Lent::new);
+            let lent = whole.and_then(|whole| whole.checked_add(LARGE_PAGE)).map(Lent::new);
             match (whole, lent) {
                 (Some(bytes), Some(Ok(lent))) => return Ok(Self { lent, bytes }),
                 (_, Some(Err(error))) if bytes <= ROOM => return Err(error.status()),
@@ -139,11 +134,7 @@ impl Tables {
             let mapped = tables.map_onto_itself(area, &mut frames);
             mapped.map_err(|_| Status::OUT_OF_RESOURCES)?;
         }
-        Ok(Self {
-            root,
-            _lent: lent,
-            free: [const { None }; AREAS],
-        })
+        Ok(Self { root, _lent: lent, free: [const { None }; AREAS] })
     }
 
     /// The address of the root, for CR3.
@@ -160,9 +151,7 @@ impl Tables {
         let mut pool = Pool::new();
         let (areas, left_out) = free();
         // Areas smaller than a large page are left to the firmware.
-        let areas = areas
-            .into_iter()
-            .filter(|area| area.bytes() >= LARGE_PAGE as u64);
+        let areas = areas.into_iter().filter(|area| area.bytes() >= LARGE_PAGE as u64);
         for (lent, area) in self.free.iter_mut().zip(areas) {
             // An area that the firmware refuses or that does not fit into the pool stays unused.
             *lent = Lent::at(area).ok().filter(|_| pool.add(area));
@@ -193,9 +182,7 @@ fn free() -> ([Area; AREAS], u64) {
     let mut areas = [Area::default(); AREAS];
     let mut left_out = 0;
     if let Ok(map) = boot::memory_map(MemoryType::LOADER_DATA) {
-        let free = map
-            .entries()
-            .filter(|part| part.ty == MemoryType::CONVENTIONAL);
+        let free = map.entries().filter(|part| part.ty == MemoryType::CONVENTIONAL);
         for part in free {
             let area = area(part);
             if !is_ordinary(part.att.bits()) {

@@ -42,11 +42,7 @@ impl Screen {
 
     /// Opens the screen without clearing it.
     pub fn again() -> Self {
-        Self {
-            name: None,
-            checks: 0,
-            progress: false,
-        }
+        Self { name: None, checks: 0, progress: false }
     }
 
     /// From now on, writes the lines of the record to `file`, and also the lines for people, with the prefix

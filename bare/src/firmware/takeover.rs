@@ -66,11 +66,7 @@ struct Memory {
 #[repr(C, align(16))]
 struct Vectors([u8; 512]);
 
-const NOTHING: State = State {
-    cr3: 0,
-    idt: Idt { limit: 0, base: 0 },
-    interrupts: false,
-};
+const NOTHING: State = State { cr3: 0, idt: Idt { limit: 0, base: 0 }, interrupts: false };
 
 struct Cell(UnsafeCell<Memory>);
 
@@ -188,11 +184,7 @@ impl State {
             asm!("sidt [{}]", in(reg) &raw mut idt, options(nostack, preserves_flags));
             asm!("pushfq", "pop {}", out(reg) flags);
         }
-        Self {
-            cr3,
-            idt,
-            interrupts: flags & RFLAGS_IF != 0,
-        }
+        Self { cr3, idt, interrupts: flags & RFLAGS_IF != 0 }
     }
 
     /// # Safety

@@ -57,10 +57,7 @@ impl Programmed {
                 break;
             }
         }
-        Programmed {
-            capabilities,
-            places,
-        }
+        Programmed { capabilities, places }
     }
 }
 
@@ -94,11 +91,7 @@ impl Meter for Programmed {
         for (slot, reading) in slots.into_iter().zip(into) {
             if let Some(count) = slot.and_then(|slot| counters.read(slot)) {
                 // No other code uses the counters, so the event was counted all the time.
-                *reading = Reading {
-                    value: count.value,
-                    enabled: 1,
-                    running: 1,
-                };
+                *reading = Reading { value: count.value, enabled: 1, running: 1 };
             }
         }
         Ok(())

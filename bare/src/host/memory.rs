@@ -43,11 +43,7 @@ impl Own {
             Some(found) if found == size => Granted::Own(pages),
             _ => Granted::Unknown("the page tables hold other pages".into()),
         };
-        let mut own = Own {
-            mapped,
-            bytes,
-            granted,
-        };
+        let mut own = Own { mapped, bytes, granted };
         own.bytes_mut().fill(0);
         Ok(own)
     }
@@ -175,11 +171,7 @@ impl Alias for Twice {
     }
 
     fn function(&self, offset: usize) -> Function {
-        assert!(
-            offset < self.first.bytes,
-            "{offset} of {} bytes",
-            self.first.bytes
-        );
+        assert!(offset < self.first.bytes, "{offset} of {} bytes", self.first.bytes);
         function(self.second_address() + offset)
     }
 }

@@ -37,11 +37,8 @@ struct State {
 // SAFETY: one CPU runs the program, and no interrupt handler uses the state.
 unsafe impl Sync for State {}
 
-static STATE: State = State {
-    pages: Cell::new(None),
-    counters: Cell::new(None),
-    ring: Cell::new(3),
-};
+static STATE: State =
+    State { pages: Cell::new(None), counters: Cell::new(None), ring: Cell::new(3) };
 
 /// Gives the host its memory, the ring, and the counters that it can program in this ring, if any.
 pub fn begin(pages: Pages, counters: Option<Capabilities>, ring: u16) {
@@ -81,10 +78,7 @@ impl Host for Bare {
     fn counters(&self, events: &[Event]) -> Result<Box<dyn Group>, Lack> {
         let capabilities = STATE.counters.get();
         let capabilities = capabilities.ok_or_else(|| self.lacks("counters of events"))?;
-        Ok(Box::new(counters::Programmed::of_first(
-            events,
-            capabilities,
-        )))
+        Ok(Box::new(counters::Programmed::of_first(events, capabilities)))
     }
 
     fn code(

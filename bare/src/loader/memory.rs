@@ -38,10 +38,7 @@ const ACCESSIBLE: u64 = 4 << 30;
 const LEVELS: u32 = 4;
 
 /// The BIOS and PVH loaders keep their data in this area.
-const LOW: Area = Area {
-    start: 0,
-    end: 1 << 20,
-};
+const LOW: Area = Area { start: 0, end: 1 << 20 };
 
 unsafe extern "C" {
     /// The root of the page tables in `boot.S`.
@@ -64,10 +61,7 @@ impl Loader {
     /// `information` is the physical address that the loader passed in EBX, memory is identity mapped, and
     /// nothing writes to the loader's data.
     pub unsafe fn read(information: u32) -> Self {
-        let nothing = Loader {
-            map: Map::default(),
-            data: [Area::default(); 3],
-        };
+        let nothing = Loader { map: Map::default(), data: [Area::default(); 3] };
         let at = information as usize;
         let head = core::ptr::with_exposed_provenance::<[u32; 2]>(at);
         if head.is_null() || !head.is_aligned() {
@@ -85,11 +79,7 @@ impl Loader {
         let bytes = unsafe { slice::from_raw_parts(head.cast::<u8>(), length as usize) };
         Loader {
             map: multiboot(bytes),
-            data: [
-                Area::new(at as u64, length.into()),
-                Area::default(),
-                Area::default(),
-            ],
+            data: [Area::new(at as u64, length.into()), Area::default(), Area::default()],
         }
     }
 
@@ -99,12 +89,7 @@ impl Loader {
         // SAFETY: the caller guarantees the address. The fields since version 1 come last, and their place is
         // mapped memory in version 0, too.
         let information_read = unsafe { information.read() };
-        let StartInfo {
-            command_line,
-            map,
-            entries,
-            ..
-        } = information_read;
+        let StartInfo { command_line, map, entries, .. } = information_read;
         let line = match command_line {
             0 => c"",
             // SAFETY: the protocol says that this is the address of a zero-terminated string.
@@ -142,10 +127,7 @@ impl Loader {
             // Memory that does not fit into the pool stays unused.
             let _ = pool.add(area);
         }
-        let image = Area {
-            start: LOW.end,
-            end: (&raw const image_end).addr() as u64,
-        };
+        let image = Area { start: LOW.end, end: (&raw const image_end).addr() as u64 };
         let mut taken = [LOW, image].into_iter().chain(self.data);
         // A pool that could not remove the occupied areas must not be used.
         if !taken.all(|area| pool.remove(area)) {
@@ -155,10 +137,7 @@ impl Loader {
         // SAFETY: the memory is free, `boot.S` maps it and its own tables onto themselves, and only the
         // result, of which there is one, changes them.
         unsafe {
-            Pages::new(
-                Physical::new(pool, ACCESSIBLE),
-                Tables::new(root, LEVELS, Access::AllRings),
-            )
+            Pages::new(Physical::new(pool, ACCESSIBLE), Tables::new(root, LEVELS, Access::AllRings))
         }
     }
 }

@@ -32,14 +32,10 @@ core::arch::global_asm!(
 const OWN: &str = "ring=0 ring=3";
 const RING_3: &str = "ring=3";
 
-const NOTES_RING_0: &[&str] = &[
-    "no operating system: ring 0, interrupts off",
-    "the date of the run is not known",
-];
-const NOTES_RING_3: &[&str] = &[
-    "no operating system: ring 3, interrupts off",
-    "the date of the run is not known",
-];
+const NOTES_RING_0: &[&str] =
+    &["no operating system: ring 0, interrupts off", "the date of the run is not known"];
+const NOTES_RING_3: &[&str] =
+    &["no operating system: ring 3, interrupts off", "the date of the run is not known"];
 
 /// The first Rust code that runs. `boot.S` calls it once with the loader's value of EBX.
 #[unsafe(no_mangle)]

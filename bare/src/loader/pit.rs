@@ -57,9 +57,7 @@ fn window() -> Option<Rate> {
 
 /// The first count other than `old`, and the tick at which it was read.
 fn wait_for_change(old: u16) -> Option<(u16, u64)> {
-    (0..PATIENCE)
-        .map(|_| (count(), start()))
-        .find(|&(now, _)| now != old)
+    (0..PATIENCE).map(|_| (count(), start())).find(|&(now, _)| now != old)
 }
 
 /// Reads the counter, which counts down.

@@ -54,17 +54,12 @@ impl Bench {
         let driver = Driver::new(subject)?;
         let machine = machine(driver.rate());
         if let Err(reason) = machine.memory_size() {
-            driver.say(&format!(
-                "what is called memory here may lie in the last level: {reason}"
-            ));
+            driver.say(&format!("what is called memory here may lie in the last level: {reason}"));
         }
         Some(Bench {
             machine,
             driver,
-            context: Context {
-                features: Features::detect(),
-                host: &Linux,
-            },
+            context: Context { features: Features::detect(), host: &Linux },
             arena: Arena::on(&Linux),
         })
     }
@@ -74,10 +69,7 @@ impl Bench {
         let Some(experiment) = find(id) else {
             panic!("there is no experiment {id}");
         };
-        Cases {
-            experiment,
-            cases: (experiment.cases)(&self.machine),
-        }
+        Cases { experiment, cases: (experiment.cases)(&self.machine) }
     }
 
     /// Times the case of `series` whose x is nearest to `x`.
@@ -86,8 +78,7 @@ impl Bench {
     pub fn time(&mut self, cases: &Cases, series: &str, x: f64) -> Sampled {
         let Some(case) = cases.nearest(series, x) else {
             let id = cases.experiment.id;
-            self.driver
-                .say(&format!("{series}: skipped: {id} has no such case here"));
+            self.driver.say(&format!("{series}: skipped: {id} has no such case here"));
             return Sampled::default();
         };
         let place = cases.place(case);
@@ -120,11 +111,7 @@ impl Bench {
         let (a, b) = (of.timed, to.timed);
         let ratio = over(a.cycles, b.cycles).or_else(|| over(a.ticks, b.ticks));
         if let Some(ratio) = ratio {
-            let place = if of.place == to.place {
-                of.place.as_str()
-            } else {
-                ""
-            };
+            let place = if of.place == to.place { of.place.as_str() } else { "" };
             self.driver.say(&format!("{what}{place}: {ratio:.2}"));
         }
     }
@@ -196,11 +183,7 @@ enum Stretch<'m> {
     Steady(Box<dyn Kernel + 'm>),
     Shots(Box<dyn Shot + 'm>, Work),
     ThreadGroup(Threads<'m>),
-    Runs {
-        workers: Vec<Worker<'m>>,
-        renew: Box<dyn FnMut(Run) + 'm>,
-        operations: u64,
-    },
+    Runs { workers: Vec<Worker<'m>>, renew: Box<dyn FnMut(Run) + 'm>, operations: u64 },
 }
 
 /// Threads that start at the same tick, as in the lab.
@@ -218,15 +201,9 @@ impl<'m> Threads<'m> {
         let mut cpus: Vec<usize> = workers.iter().map(|worker| worker.cpu).collect();
         cpus.sort_unstable();
         cpus.dedup();
-        let options = RoundOptions {
-            ahead: Self::AHEAD,
-            keep_on: cpus.len() == workers.len() && !in_step,
-        };
-        Threads {
-            workers,
-            pace,
-            options,
-        }
+        let options =
+            RoundOptions { ahead: Self::AHEAD, keep_on: cpus.len() == workers.len() && !in_step };
+        Threads { workers, pace, options }
     }
 
     fn run(&mut self, operations: u64) -> u64 {
@@ -254,26 +231,20 @@ impl<'m> Threads<'m> {
 impl<'m> Stretch<'m> {
     fn of(subject: Workload<'m>) -> Result<Self, Untestable> {
         match subject {
-            Workload::Steady {
-                beside: Some(_), ..
-            } => Err(Untestable::because("it takes a second process")),
+            Workload::Steady { beside: Some(_), .. } => {
+                Err(Untestable::because("it takes a second process"))
+            }
             Workload::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
             Workload::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
             Workload::Threads { workers, timing } => match timing {
-                Timing::Runs {
-                    renew,
-                    operations,
-                    less: None,
-                } => Ok(Stretch::Runs {
-                    workers,
-                    renew,
-                    operations,
-                }),
+                Timing::Runs { renew, operations, less: None } => {
+                    Ok(Stretch::Runs { workers, renew, operations })
+                }
                 Timing::Runs { .. } => Err(Untestable::because("it is a difference of two")),
                 Timing::Helped { .. } => Err(Untestable::because("it takes a helper thread")),
-                Timing::AtOnce {
-                    sample, in_step, ..
-                } => Ok(Stretch::ThreadGroup(Threads::new(workers, sample, in_step))),
+                Timing::AtOnce { sample, in_step, .. } => {
+                    Ok(Stretch::ThreadGroup(Threads::new(workers, sample, in_step)))
+                }
             },
             Workload::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
@@ -314,17 +285,10 @@ impl<'m> Stretch<'m> {
                 }
                 share_of(ticks, operations, shots * of_one)
             }
-            Stretch::Runs {
-                workers,
-                renew,
-                operations: of_one,
-            } => {
+            Stretch::Runs { workers, renew, operations: of_one } => {
                 let runs = operations.div_ceil(*of_one);
                 let share = *of_one / workers.len() as u64;
-                let options = RoundOptions {
-                    ahead: AHEAD,
-                    keep_on: false,
-                };
+                let options = RoundOptions { ahead: AHEAD, keep_on: false };
                 let ticks = thread_group(workers, options, |group| {
                     let mut run = || {
                         renew(Run::One);
@@ -371,11 +335,8 @@ fn machine(rate: Rate) -> Machine {
     let caches = Caches::detect();
     // In a test nothing is timed, and a small last level makes small working sets.
     let most = if is_test() { 4 * MIB } else { usize::MAX };
-    let reported = [1, 2, 3].map(|level| {
-        caches
-            .data(level)
-            .map(|cache| cache.size.min(most as _) as f64)
-    });
+    let reported =
+        [1, 2, 3].map(|level| caches.data(level).map(|cache| cache.size.min(most as _) as f64));
     // Four times the last level, where the working set is in memory. Limited, because a small machine has
     // less memory and a bench has little time.
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);

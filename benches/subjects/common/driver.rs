@@ -89,10 +89,8 @@ impl Driver {
         stretch: &mut dyn FnMut(u64) -> u64,
     ) -> Timed {
         let ticks = self.ticks.time(self.subject, name, work.clone(), stretch);
-        let cycles = self
-            .cycles
-            .as_mut()
-            .and_then(|timer| timer.time(self.subject, name, work, stretch));
+        let cycles =
+            self.cycles.as_mut().and_then(|timer| timer.time(self.subject, name, work, stretch));
         Timed { ticks, cycles }
     }
 
@@ -171,7 +169,5 @@ fn asked_for(subject: &str) -> bool {
 /// Pins the thread to the last CPU that it may use, because the first CPUs serve more interrupts.
 fn pin() -> Option<Pinned> {
     let cpu = *os::allowed().last()?;
-    os::pin(cpu)
-        .inspect_err(|error| println!("not pinned: {error}"))
-        .ok()
+    os::pin(cpu).inspect_err(|error| println!("not pinned: {error}")).ok()
 }

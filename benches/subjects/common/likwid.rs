@@ -47,7 +47,5 @@ impl Likwid {
 
 fn is_executable(program: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    program
-        .metadata()
-        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    program.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

@@ -89,10 +89,7 @@ const K8: Core = Core {
     name: "K8",
     vectors: Vectors::Sse,
     vendor: Vendor::Amd,
-    products: &[
-        product("K8", &[family(0x0f)]),
-        product("K8 (Griffin)", &[family(0x11)]),
-    ],
+    products: &[product("K8", &[family(0x0f)]), product("K8 (Griffin)", &[family(0x11)])],
     load_to_use: known(3, load_store(SOG_0F)),
     // Two 64-bit accesses per cycle.
     ports: ports([16, 16, 16], [16, 16, 16], load_store(SOG_0F)),
@@ -263,11 +260,8 @@ const ZEN_4: Core = Core {
     vectors: Vectors::Avx512,
     vendor: Vendor::Amd,
     products: &[
-        product(
-            "Zen 4",
-            &[models(0x19, 0x10, 0x1f), models(0x19, 0x60, 0x7f)],
-        )
-        .events(&ZEN_4_EVENTS),
+        product("Zen 4", &[models(0x19, 0x10, 0x1f), models(0x19, 0x60, 0x7f)])
+            .events(&ZEN_4_EVENTS),
         // Linux has 60h to AFh as Zen 4.
         product("Zen 4", &[models(0x19, 0x80, 0x9f)]).events(&ZEN_4_EVENTS),
         product("Zen 4c", &[models(0x19, 0xa0, 0xaf)]).events(&ZEN_4_EVENTS),
@@ -282,10 +276,7 @@ const ZEN_4: Core = Core {
     combining_buffers: NO_COMBINING,
     decoded_cache: known(
         6912,
-        Source::new(
-            "WikiChip, \"Zen 4\"",
-            "9 instructions of 12 ways of 64 sets",
-        ),
+        Source::new("WikiChip, \"Zen 4\"", "9 instructions of 12 ways of 64 sets"),
     ),
     translations: translations(72, 72, 3072, tlbs(SOG_ZEN_4)),
     prefetchers: PREFETCHERS,
@@ -297,11 +288,7 @@ const ZEN_5: Core = Core {
     vendor: Vendor::Amd,
     products: &[product(
         "Zen 5",
-        &[
-            models(0x1a, 0x00, 0x1f),
-            models(0x1a, 0x40, 0x4f),
-            models(0x1a, 0x70, 0x7f),
-        ],
+        &[models(0x1a, 0x00, 0x1f), models(0x1a, 0x40, 0x4f), models(0x1a, 0x70, 0x7f)],
     )
     .events(&ZEN_5_EVENTS)],
     load_to_use: known(4, Source::new(SOG_ZEN_5, "section 2.6.2")),
@@ -313,10 +300,7 @@ const ZEN_5: Core = Core {
     combining_buffers: NO_COMBINING,
     decoded_cache: known(
         6144,
-        Source::new(
-            "Chips and Cheese, \"Disabling Zen 5's Op Cache\" (2025)",
-            "6 K entries",
-        ),
+        Source::new("Chips and Cheese, \"Disabling Zen 5's Op Cache\" (2025)", "6 K entries"),
     ),
     translations: translations(96, 96, 4096, tlbs(SOG_ZEN_5)),
     prefetchers: PREFETCHERS,
@@ -327,26 +311,12 @@ const ZEN_5: Core = Core {
 const ZEN_5_MOBILE: Core = Core {
     name: "Zen 5 (256-bit)",
     vectors: Vectors::Avx512,
-    products: &[product(
-        "Zen 5",
-        &[models(0x1a, 0x20, 0x2f), models(0x1a, 0x60, 0x6f)],
-    )
-    .events(&ZEN_5_EVENTS)],
+    products: &[product("Zen 5", &[models(0x1a, 0x20, 0x2f), models(0x1a, 0x60, 0x6f)])
+        .events(&ZEN_5_EVENTS)],
     ports: ports([32, 64, 64], [32, 64, 64], CHIPS_AND_CHEESE_STRIX_POINT),
     ..ZEN_5
 };
 
 /// All AMD cores, by age.
-pub(super) static CORES: &[Core] = &[
-    K8,
-    K10,
-    BOBCAT,
-    BULLDOZER,
-    JAGUAR,
-    ZEN,
-    ZEN_2,
-    ZEN_3,
-    ZEN_4,
-    ZEN_5,
-    ZEN_5_MOBILE,
-];
+pub(super) static CORES: &[Core] =
+    &[K8, K10, BOBCAT, BULLDOZER, JAGUAR, ZEN, ZEN_2, ZEN_3, ZEN_4, ZEN_5, ZEN_5_MOBILE];

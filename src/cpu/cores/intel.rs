@@ -6,10 +6,7 @@ use super::{Source, Vendor};
 /// Intel's Optimization Reference Manual. Its chapter on each microarchitecture describes the
 /// out-of-order engine and has tables of cache ("fastest latency") and TLB parameters.
 pub(super) const fn om(section: &'static str) -> Source {
-    Source::new(
-        "Intel 64 and IA-32 Architectures Optimization Reference Manual",
-        section,
-    )
+    Source::new("Intel 64 and IA-32 Architectures Optimization Reference Manual", section)
 }
 
 pub(super) const fn sdm4(section: &'static str) -> Source {

@@ -6,22 +6,13 @@ use super::product::{EventTable, model, models, product};
 use super::{Core, Source, Vectors, Vendor};
 
 const TWO_PREFETCHERS: Fact<PrefetchSwitches> = known(
-    PrefetchSwitches {
-        register: FEATURE_CONTROL,
-        bits: &[STREAMER, NEXT_LINE],
-    },
+    PrefetchSwitches { register: FEATURE_CONTROL, bits: &[STREAMER, NEXT_LINE] },
     sdm4("Atom since Silvermont"),
 );
 const FIVE_PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches {
         register: FEATURE_CONTROL,
-        bits: &[
-            STREAMER,
-            NEXT_LINE,
-            BY_INSTRUCTION,
-            (4, "L1 data next page"),
-            MULTIPATH,
-        ],
+        bits: &[STREAMER, NEXT_LINE, BY_INSTRUCTION, (4, "L1 data next page"), MULTIPATH],
     },
     DOCUMENT_357930,
 );
@@ -60,13 +51,7 @@ const SILVERMONT: Core = Core {
     vendor: Vendor::Intel,
     products: &[product(
         "Silvermont",
-        &[
-            model(6, 0x37),
-            model(6, 0x4a),
-            models(6, 0x4c, 0x4d),
-            model(6, 0x5a),
-            model(6, 0x5d),
-        ],
+        &[model(6, 0x37), model(6, 0x4a), models(6, 0x4c, 0x4d), model(6, 0x5a), model(6, 0x5d)],
     )
     .events(&list("Silvermont", "SLM", "silvermont v15"))],
     load_to_use: known(3, om("Silvermont: cache parameters")),
@@ -85,13 +70,11 @@ const GOLDMONT: Core = Core {
     name: "Goldmont",
     vectors: Vectors::Sse,
     vendor: Vendor::Intel,
-    products: &[
-        product("Goldmont", &[model(6, 0x5c), model(6, 0x5f)]).events(&list(
-            "Goldmont",
-            "GLM",
-            "goldmont v13",
-        )),
-    ],
+    products: &[product("Goldmont", &[model(6, 0x5c), model(6, 0x5f)]).events(&list(
+        "Goldmont",
+        "GLM",
+        "goldmont v13",
+    ))],
     load_to_use: known(3, om("Goldmont: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
@@ -152,12 +135,9 @@ const GRACEMONT: Core = Core {
         product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
             .efficient()
             .events(&GRACEMONT_EVENTS),
-        product(
-            "Raptor Lake",
-            &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)],
-        )
-        .efficient()
-        .events(&GRACEMONT_EVENTS),
+        product("Raptor Lake", &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)])
+            .efficient()
+            .events(&GRACEMONT_EVENTS),
         product("Alder Lake-N", &[model(6, 0xbe)]).events(&GRACEMONT_EVENTS),
     ],
     load_to_use: known(3, om("Gracemont: cache parameters")),
@@ -187,9 +167,7 @@ const CRESTMONT: Core = Core {
         product("Sierra Forest", &[model(6, 0xaf)]).events(&CRESTMONT_EVENTS),
         product("Arrow Lake-U", &[model(6, 0xb5)]).efficient(),
         // The LP-E cores of Arrow Lake-H.
-        product("Arrow Lake", &[model(6, 0xc5)])
-            .efficient()
-            .native_model(2),
+        product("Arrow Lake", &[model(6, 0xc5)]).efficient().native_model(2),
     ],
     load_to_use: known(3, CHIPS_AND_CHEESE_SKYMONT),
     ports: GRACEMONT.ports,
@@ -205,13 +183,13 @@ const SKYMONT: Core = Core {
     vectors: Vectors::Avx2,
     vendor: Vendor::Intel,
     products: &[
-        product("Arrow Lake", &[model(6, 0xc5)])
-            .efficient()
-            .native_model(3),
+        product("Arrow Lake", &[model(6, 0xc5)]).efficient().native_model(3),
         product("Arrow Lake", &[model(6, 0xc6)]).efficient(),
-        product("Lunar Lake", &[model(6, 0xbd)])
-            .efficient()
-            .events(&list("Skymont", "SKT", "lunarlake v1.01, cpu_atom")),
+        product("Lunar Lake", &[model(6, 0xbd)]).efficient().events(&list(
+            "Skymont",
+            "SKT",
+            "lunarlake v1.01, cpu_atom",
+        )),
     ],
     load_to_use: known(4, CHIPS_AND_CHEESE_SKYMONT),
     // Three 128-bit loads and two 128-bit stores per cycle, 256 bits in halves.
@@ -237,10 +215,7 @@ const KNIGHTS_LANDING: Core = Core {
     name: "Knights Landing",
     vectors: Vectors::Avx512,
     vendor: Vendor::Intel,
-    products: &[product(
-        "Knights Landing",
-        &[model(6, 0x57), model(6, 0x85)],
-    )],
+    products: &[product("Knights Landing", &[model(6, 0x57), model(6, 0x85)])],
     ports: ports(
         [32, 64, 128],
         [16, 32, 64],
@@ -248,10 +223,7 @@ const KNIGHTS_LANDING: Core = Core {
     ),
     // The two bits have the opposite order from Intel's other cores.
     prefetchers: known(
-        PrefetchSwitches {
-            register: FEATURE_CONTROL,
-            bits: &[(0, "L1 data"), (1, "L2")],
-        },
+        PrefetchSwitches { register: FEATURE_CONTROL, bits: &[(0, "L1 data"), (1, "L2")] },
         sdm4("Xeon Phi, MSR_MISC_FEATURE_CONTROL"),
     ),
     ..Core::UNKNOWN

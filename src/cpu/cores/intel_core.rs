@@ -23,10 +23,7 @@ const NETBURST: Core = Core {
     load_to_use: known(2, om("NetBurst: cache parameters, models 0 to 2")),
     combining_buffers: known(6, om("Write Combining: 6 in the Pentium 4")),
     prefetchers: known(
-        PrefetchSwitches {
-            register: MISC_ENABLE,
-            bits: &[(9, "stream"), (19, "adjacent line")],
-        },
+        PrefetchSwitches { register: MISC_ENABLE, bits: &[(9, "stream"), (19, "adjacent line")] },
         sdm4("NetBurst, IA32_MISC_ENABLE: bits 9 and 19"),
     ),
     ..Core::UNKNOWN
@@ -86,37 +83,35 @@ const CORE_2: Core = Core {
     ..Core::UNKNOWN
 };
 
-const NEHALEM: Core = Core {
-    name: "Nehalem",
-    vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
-    products: &[
-        product(
-            "Nehalem",
-            &[models(6, 0x1e, 0x1f), model(6, 0x1a), model(6, 0x2e)],
-        )
-        .events(&list("Nehalem", "NHM", "nehalemep v4")),
-        product(
-            "Westmere",
-            &[model(6, 0x25), model(6, 0x2c), model(6, 0x2f)],
-        )
-        .events(&list("Westmere", "WSM", "westmereep-dp v5")),
-    ],
-    load_to_use: known(4, om("Nehalem: cache parameters")),
-    float_add: known(3, om("Nehalem: latency of ADDSD")),
-    ports: ports(
-        [16, 16, 16],
-        [16, 16, 16],
-        om("Nehalem: a 128-bit load and a 128-bit store per cycle"),
-    ),
-    reorder_buffer: known(128, om("Nehalem: out-of-order engine")),
-    store_buffer: known(32, om("Nehalem: out-of-order engine")),
-    outstanding_misses: known(10, om("Nehalem: L1d components, line fill buffers")),
-    combining_buffers: known(10, om("Write Combining: 10 from Nehalem on")),
-    decoded_cache: unknown(NOT_FOUND),
-    translations: translations(64, 32, 512, om("Nehalem: TLBs; the second for 4 KiB alone")),
-    prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
-};
+const NEHALEM: Core =
+    Core {
+        name: "Nehalem",
+        vectors: Vectors::Sse,
+        vendor: Vendor::Intel,
+        products: &[
+            product("Nehalem", &[models(6, 0x1e, 0x1f), model(6, 0x1a), model(6, 0x2e)])
+                .events(&list("Nehalem", "NHM", "nehalemep v4")),
+            product("Westmere", &[model(6, 0x25), model(6, 0x2c), model(6, 0x2f)]).events(&list(
+                "Westmere",
+                "WSM",
+                "westmereep-dp v5",
+            )),
+        ],
+        load_to_use: known(4, om("Nehalem: cache parameters")),
+        float_add: known(3, om("Nehalem: latency of ADDSD")),
+        ports: ports(
+            [16, 16, 16],
+            [16, 16, 16],
+            om("Nehalem: a 128-bit load and a 128-bit store per cycle"),
+        ),
+        reorder_buffer: known(128, om("Nehalem: out-of-order engine")),
+        store_buffer: known(32, om("Nehalem: out-of-order engine")),
+        outstanding_misses: known(10, om("Nehalem: L1d components, line fill buffers")),
+        combining_buffers: known(10, om("Write Combining: 10 from Nehalem on")),
+        decoded_cache: unknown(NOT_FOUND),
+        translations: translations(64, 32, 512, om("Nehalem: TLBs; the second for 4 KiB alone")),
+        prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
+    };
 
 const SANDY_BRIDGE: Core = Core {
     name: "Sandy Bridge",
@@ -152,22 +147,15 @@ const SANDY_BRIDGE: Core = Core {
     ports: ports(
         [32, 32, 32],
         [16, 16, 16],
-        om(
-            "Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two \
-             cycles",
-        ),
+        om("Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two \
+             cycles"),
     ),
     reorder_buffer: known(168, om("Sandy Bridge: out-of-order engine")),
     store_buffer: known(36, om("Sandy Bridge: out-of-order engine")),
     outstanding_misses: known(10, om("Sandy Bridge: L1d components, line fill buffers")),
     combining_buffers: known(10, om("Sandy Bridge: L1d components, line fill buffers")),
     decoded_cache: known(1536, REAL_WORLD),
-    translations: translations(
-        64,
-        32,
-        512,
-        om("Sandy Bridge: TLBs; the second for 4 KiB alone"),
-    ),
+    translations: translations(64, 32, 512, om("Sandy Bridge: TLBs; the second for 4 KiB alone")),
     prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
 };
 
@@ -209,12 +197,8 @@ const HASWELL: Core = Core {
     prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
 };
 
-const BROADWELL_TRANSLATIONS: Translations = translations(
-    64,
-    32,
-    1536,
-    om("Broadwell: 1.5 K entries where Haswell has 1 K"),
-);
+const BROADWELL_TRANSLATIONS: Translations =
+    translations(64, 32, 1536, om("Broadwell: 1.5 K entries where Haswell has 1 K"));
 
 const SKYLAKE: Core = Core {
     name: "Skylake",
@@ -230,27 +214,15 @@ const SKYLAKE: Core = Core {
         )),
         product("Cascade Lake", &[model(6, 0x55).steppings(5, 9)]).events(&CASCADE_LAKE_EVENTS),
         product("Cooper Lake", &[model(6, 0x55).since_stepping(10)]).events(&CASCADE_LAKE_EVENTS),
-        product(
-            "Kaby Lake",
-            &[
-                model(6, 0x8e).steppings(0, 9),
-                model(6, 0x9e).steppings(0, 9),
-            ],
-        )
-        .events(&SKYLAKE_EVENTS),
+        product("Kaby Lake", &[model(6, 0x8e).steppings(0, 9), model(6, 0x9e).steppings(0, 9)])
+            .events(&SKYLAKE_EVENTS),
         product(
             "Coffee Lake",
-            &[
-                model(6, 0x8e).steppings(10, 10),
-                model(6, 0x9e).since_stepping(10),
-            ],
+            &[model(6, 0x8e).steppings(10, 10), model(6, 0x9e).since_stepping(10)],
         )
         .events(&SKYLAKE_EVENTS),
-        product(
-            "Whiskey Lake or Comet Lake",
-            &[model(6, 0x8e).since_stepping(11)],
-        )
-        .events(&SKYLAKE_EVENTS),
+        product("Whiskey Lake or Comet Lake", &[model(6, 0x8e).since_stepping(11)])
+            .events(&SKYLAKE_EVENTS),
         product("Comet Lake", &[models(6, 0xa5, 0xa6)]).events(&SKYLAKE_EVENTS),
     ],
     load_to_use: known(4, om("Skylake: cache parameters")),
@@ -266,10 +238,7 @@ const SKYLAKE: Core = Core {
     combining_buffers: known(12, STACK_OVERFLOW),
     decoded_cache: known(1536, ANANDTECH_ZEN),
     translations: translations(64, 32, 1536, om("Skylake: TLBs")),
-    prefetchers: known(
-        FOUR_PREFETCHERS,
-        sdm4("6th generation, MSR_MISC_FEATURE_CONTROL"),
-    ),
+    prefetchers: known(FOUR_PREFETCHERS, sdm4("6th generation, MSR_MISC_FEATURE_CONTROL")),
 };
 
 /// Skylake in a smaller process. Facts that the manual does not give for Skylake were not found.
@@ -285,14 +254,5 @@ const PALM_COVE: Core = Core {
 };
 
 /// All of these cores, by age.
-pub(super) static CORES: &[Core] = &[
-    NETBURST,
-    PRESCOTT,
-    PENTIUM_M,
-    CORE_2,
-    NEHALEM,
-    SANDY_BRIDGE,
-    HASWELL,
-    SKYLAKE,
-    PALM_COVE,
-];
+pub(super) static CORES: &[Core] =
+    &[NETBURST, PRESCOTT, PENTIUM_M, CORE_2, NEHALEM, SANDY_BRIDGE, HASWELL, SKYLAKE, PALM_COVE];

@@ -28,10 +28,8 @@ const SUNNY_COVE: Core = Core {
     ports: ports(
         [32, 64, 128],
         [32, 64, 64],
-        om(
-            "Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one \
-             line, or one of 512",
-        ),
+        om("Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one \
+             line, or one of 512"),
     ),
     reorder_buffer: known(352, om("Ice Lake client: out-of-order engine")),
     store_buffer: known(72, om("Ice Lake client: out-of-order engine")),
@@ -39,23 +37,18 @@ const SUNNY_COVE: Core = Core {
     combining_buffers: known(12, ARCHITECTURE_DAY),
     decoded_cache: known(2304, ANANDTECH_ZEN_2),
     translations: translations(64, 32, 2048, om("Ice Lake client: TLBs")),
-    prefetchers: known(
-        FOUR_PREFETCHERS,
-        sdm4("10th generation, MSR_PREFETCH_CONTROL"),
-    ),
+    prefetchers: known(FOUR_PREFETCHERS, sdm4("10th generation, MSR_PREFETCH_CONTROL")),
 };
 
 /// Sunny Cove with a larger L2; the manual treats the two cores as one.
 const WILLOW_COVE: Core = Core {
     name: "Willow Cove",
     vectors: Vectors::Avx512,
-    products: &[
-        product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&list(
-            "Tiger Lake",
-            "TGL",
-            "tigerlake v1.16",
-        )),
-    ],
+    products: &[product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&list(
+        "Tiger Lake",
+        "TGL",
+        "tigerlake v1.16",
+    ))],
     decoded_cache: known(2304, HARDWARE_TIMES),
     ..SUNNY_COVE
 };
@@ -83,10 +76,8 @@ const GOLDEN_COVE: Core = Core {
     ports: ports(
         [48, 96, 128],
         [32, 64, 64],
-        om(
-            "Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up \
-             to 256 bits or one of 512",
-        ),
+        om("Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up \
+             to 256 bits or one of 512"),
     ),
     reorder_buffer: known(512, om("Golden Cove: out-of-order engine")),
     store_buffer: known(114, GOLDEN_COVE_POPPED),
@@ -109,12 +100,9 @@ const RAPTOR_COVE: Core = Core {
     name: "Raptor Cove",
     vectors: Vectors::Amx,
     products: &[
-        product(
-            "Raptor Lake",
-            &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)],
-        )
-        .performance()
-        .events(&ALDER_LAKE_EVENTS),
+        product("Raptor Lake", &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)])
+            .performance()
+            .events(&ALDER_LAKE_EVENTS),
         product("Emerald Rapids", &[model(6, 0xcf)]).events(&SAPPHIRE_RAPIDS_EVENTS),
         product("Bartlett Lake", &[model(6, 0xd7)]),
     ],
@@ -128,13 +116,11 @@ const REDWOOD_COVE: Core = Core {
     vectors: Vectors::Amx,
     vendor: Vendor::Intel,
     products: &[
-        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
-            .performance()
-            .events(&list(
-                "Meteor Lake (P)",
-                "MTL",
-                "meteorlake v1.10, cpu_core",
-            )),
+        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)]).performance().events(&list(
+            "Meteor Lake (P)",
+            "MTL",
+            "meteorlake v1.10, cpu_core",
+        )),
         product("Granite Rapids", &[models(6, 0xad, 0xae)]).events(&list(
             "Granite Rapids",
             "GNR",
@@ -179,9 +165,11 @@ const LION_COVE: Core = Core {
     vendor: Vendor::Intel,
     products: &[
         product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).performance(),
-        product("Lunar Lake", &[model(6, 0xbd)])
-            .performance()
-            .events(&list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core")),
+        product("Lunar Lake", &[model(6, 0xbd)]).performance().events(&list(
+            "Lunar Lake (P)",
+            "LNL",
+            "lunarlake v1.01, cpu_core",
+        )),
     ],
     // The latency of the first level of 48 KiB, which CPUID calls L1d and Intel calls L0. A level of 192
     // KiB follows it.

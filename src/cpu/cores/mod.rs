@@ -115,14 +115,7 @@ impl Core {
 
     /// Returns all cores, by vendor and age; Intel's Atoms follow its other cores.
     pub fn all() -> impl Iterator<Item = &'static Core> {
-        [
-            intel_core::CORES,
-            intel_cove::CORES,
-            intel_atom::CORES,
-            amd::CORES,
-        ]
-        .into_iter()
-        .flatten()
+        [intel_core::CORES, intel_cove::CORES, intel_atom::CORES, amd::CORES].into_iter().flatten()
     }
 
     /// Returns the core with this name.
@@ -261,12 +254,7 @@ mod tests {
             ("prefetchers", prefetchers.source()),
         ];
         let own = products.iter().filter_map(|product| product.translations);
-        for Translations {
-            small,
-            large,
-            second,
-        } in own.chain([*translations])
-        {
+        for Translations { small, large, second } in own.chain([*translations]) {
             facts.push(("L1 dTLB, 4 KiB", small.source()));
             facts.push(("L1 dTLB, 2 MiB", large.source()));
             facts.push(("second-level TLB", second.source()));
@@ -332,9 +320,7 @@ mod tests {
             };
             assert!(rows.iter().all(|(_, product)| product.name == first.name));
             let natives = |core_type| {
-                let of_kind = rows
-                    .iter()
-                    .filter(|(_, of)| of.core_type == Some(core_type));
+                let of_kind = rows.iter().filter(|(_, of)| of.core_type == Some(core_type));
                 let mut natives: Vec<_> = of_kind.map(|(_, of)| of.native_model).collect();
                 natives.sort_unstable();
                 natives

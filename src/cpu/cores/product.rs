@@ -77,42 +77,27 @@ pub(super) const fn product(name: &'static str, signatures: &'static [Signature]
 impl Product {
     /// Marks this core as the performance core of a hybrid product.
     pub(super) const fn performance(self) -> Self {
-        Product {
-            core_type: Some(CoreType::Performance),
-            ..self
-        }
+        Product { core_type: Some(CoreType::Performance), ..self }
     }
 
     /// Marks this core as the efficient core of a hybrid product.
     pub(super) const fn efficient(self) -> Self {
-        Product {
-            core_type: Some(CoreType::Efficient),
-            ..self
-        }
+        Product { core_type: Some(CoreType::Efficient), ..self }
     }
 
     /// Sets the native model, by which this core differs from the product's other cores of its kind.
     pub(super) const fn native_model(self, native_model: u32) -> Self {
-        Product {
-            native_model: Some(native_model),
-            ..self
-        }
+        Product { native_model: Some(native_model), ..self }
     }
 
     /// Sets TLB entries that differ from those of the core's other products.
     pub(super) const fn translations(self, translations: Translations) -> Self {
-        Product {
-            translations: Some(translations),
-            ..self
-        }
+        Product { translations: Some(translations), ..self }
     }
 
     /// Sets the table of the events that the product counts.
     pub(super) const fn events(self, table: &'static EventTable) -> Self {
-        Product {
-            events: known(table, table.source),
-            ..self
-        }
+        Product { events: known(table, table.source), ..self }
     }
 
     /// Returns whether a CPU is this product, whichever of the product's kinds of core executed CPUID.
@@ -135,11 +120,7 @@ pub(super) const fn model(family: u8, model: u8) -> Signature {
 
 /// Matches all steppings of a range of models.
 pub(super) const fn models(family: u8, first: u8, last: u8) -> Signature {
-    Signature {
-        family,
-        models: [first, last],
-        steppings: [0, u8::MAX],
-    }
+    Signature { family, models: [first, last], steppings: [0, u8::MAX] }
 }
 
 /// Matches all models of a family.
@@ -150,10 +131,7 @@ pub(super) const fn family(family: u8) -> Signature {
 impl Signature {
     /// Restricts the signature to a range of steppings.
     pub(super) const fn steppings(self, first: u8, last: u8) -> Self {
-        Signature {
-            steppings: [first, last],
-            ..self
-        }
+        Signature { steppings: [first, last], ..self }
     }
 
     /// Restricts the signature to the steppings from `first` on.

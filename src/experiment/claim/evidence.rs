@@ -35,12 +35,7 @@ pub struct Curve {
 impl<'a> Evidence<'a> {
     /// Returns the evidence of `points`, without uncertain working sets.
     pub fn new(machine: &'a Machine, points: &'a [Point], unit: Unit) -> Self {
-        Evidence {
-            machine,
-            points,
-            unit,
-            uncertain: None,
-        }
+        Evidence { machine, points, unit, uncertain: None }
     }
 }
 
@@ -163,9 +158,7 @@ impl Evidence<'_> {
     ) -> Testable<Option<Interval>> {
         let passes = [of, to].map(|(label, x)| self.passes_at(label, x));
         let pairs = side_by_side(passes.each_ref().map(Vec::as_slice)).into_iter();
-        let each: Vec<Interval> = pairs
-            .map(|[of, to]| ratio(of, to))
-            .collect::<Testable<_>>()?;
+        let each: Vec<Interval> = pairs.map(|[of, to]| ratio(of, to)).collect::<Testable<_>>()?;
         Ok(self.ratio_of(&[of, to], &each))
     }
 
@@ -220,9 +213,7 @@ impl Evidence<'_> {
         let threads =
             measured.and_then(|of| Some((of.ticks.interval, of.thread_stats?.round_trip?)));
         let (ticks, trip) = threads.ok_or_else(|| {
-            Untestable(format!(
-                "no round trip of a line was timed beside `{label}` at {x}"
-            ))
+            Untestable(format!("no round trip of a line was timed beside `{label}` at {x}"))
         })?;
         let trips = ratio(ticks, Interval::exact(trip))?;
         Ok(trips.widened(BETWEEN_CASES))
@@ -287,19 +278,14 @@ impl Evidence<'_> {
         self.series(label)?;
         let of_series = self.points.iter().filter(|point| point.series == label);
         let inside = of_series.filter(|point| self.is_sure(range, point.x));
-        let inside: Vec<Reading> = inside
-            .filter_map(|point| self.reading(point).ok())
-            .collect();
+        let inside: Vec<Reading> = inside.filter_map(|point| self.reading(point).ok()).collect();
         Reading::level(&inside).ok_or_else(|| self.nothing_in(label, range))
     }
 
     /// Returns the evidence with its points in nanoseconds. While a core waits for memory, its clock may be slower:
     /// a ratio of core cycles in memory and in a cache is then no ratio of times.
     pub(crate) fn in_time(&self) -> Self {
-        Evidence {
-            unit: Unit::Nanoseconds,
-            ..*self
-        }
+        Evidence { unit: Unit::Nanoseconds, ..*self }
     }
 
     /// Returns the value of a series at the memory size, which does not depend on how much of a shared
@@ -364,10 +350,7 @@ impl Evidence<'_> {
         labels
             .into_iter()
             .filter_map(|label| {
-                Some(Curve {
-                    label: label.to_owned(),
-                    points: self.series(label).ok()?,
-                })
+                Some(Curve { label: label.to_owned(), points: self.series(label).ok()? })
             })
             .collect()
     }

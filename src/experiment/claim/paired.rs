@@ -17,9 +17,7 @@ pub(crate) fn paired(e: &Evidence<'_>, of: &str, to: &str, range: Range) -> Test
             value?.err()
         });
         without_value.unwrap_or_else(|| {
-            Untestable(format!(
-                "`{of}` and `{to}` have no point in common in the {range}"
-            ))
+            Untestable(format!("`{of}` and `{to}` have no point in common in the {range}"))
         })
     })
 }
@@ -65,9 +63,7 @@ pub(crate) fn paired_at(e: &Evidence<'_>, of: &str, to: &str, x: f64) -> Testabl
         return Ok(ratio);
     }
     e.at(of, x).and_then(|_| e.at(to, x))?;
-    Err(Untestable(format!(
-        "`{of}` and `{to}` have no pass in common at {x}"
-    )))
+    Err(Untestable(format!("`{of}` and `{to}` have no pass in common at {x}")))
 }
 
 /// Returns the curve of the percentage by which `slow` exceeds `base`, point by point.
@@ -84,10 +80,7 @@ pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
             Some((x, Interval::new(percent(over.lo), percent(over.hi))))
         })
         .collect();
-    Some(Curve {
-        label: label.to_owned(),
-        points,
-    })
+    Some(Curve { label: label.to_owned(), points })
 }
 
 #[cfg(test)]
@@ -98,10 +91,7 @@ mod tests {
     use crate::measure::Ended;
     use crate::stats::{Prior, Summary};
 
-    const EVERYWHERE: Range = Range {
-        lo: 0.0,
-        hi: f64::INFINITY,
-    };
+    const EVERYWHERE: Range = Range { lo: 0.0, hi: f64::INFINITY };
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
@@ -143,10 +133,8 @@ mod tests {
     fn the_ratio_over_a_range_is_the_median_of_its_points() {
         let machine = crate::experiment::machine::tests::unknown();
         let at = |x: f64, ratio: f64| {
-            [("a", 10.0), ("b", 10.0 * ratio)].map(|(series, time)| Point {
-                x,
-                ..timed(series, time)
-            })
+            [("a", 10.0), ("b", 10.0 * ratio)]
+                .map(|(series, time)| Point { x, ..timed(series, time) })
         };
         let points = [at(1.0, 1.0), at(2.0, 1.1), at(3.0, 1.5)].concat();
         let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
@@ -158,10 +146,7 @@ mod tests {
     #[test]
     fn a_point_elsewhere_does_not_matter() {
         let machine = crate::experiment::machine::tests::unknown();
-        let at = |series, x, time| Point {
-            x,
-            ..timed(series, time)
-        };
+        let at = |series, x, time| Point { x, ..timed(series, time) };
         let points = [
             at("a", 4096.0, -1.0),
             at("b", 4096.0, 2.0),
@@ -172,10 +157,7 @@ mod tests {
         assert!(paired_at(&evidence, "b", "a", 4096.0).is_err());
         let ratio = paired_at(&evidence, "b", "a", 8192.0).unwrap();
         assert!((ratio.middle() - 2.0).abs() < 0.01, "{ratio}");
-        let beyond = Range {
-            lo: 5000.0,
-            ..EVERYWHERE
-        };
+        let beyond = Range { lo: 5000.0, ..EVERYWHERE };
         assert!(paired(&evidence, "b", "a", beyond).is_ok());
         // The reason for a missing point is the point's own.
         let refused = Point {
@@ -193,26 +175,13 @@ mod tests {
     #[test]
     fn the_interval_of_a_ratio_is_that_of_the_passes_of_both() {
         let machine = crate::experiment::machine::tests::unknown();
-        let passes = [
-            ("a", 10.0),
-            ("b", 10.8),
-            ("a", 10.4),
-            ("b", 11.6),
-            ("a", 10.2),
-            ("b", 11.4),
-        ];
+        let passes = [("a", 10.0), ("b", 10.8), ("a", 10.4), ("b", 11.6), ("a", 10.2), ("b", 11.4)];
         let mut points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
         for point in &mut points {
             point.measured_mut().unwrap().confidence = Some(Confidence {
                 cycles: None,
                 states: None,
-                priors: Priors {
-                    ratios: Prior {
-                        dof: 4.0,
-                        variance: 1e-4,
-                    },
-                    ..Priors::KEPT
-                },
+                priors: Priors { ratios: Prior { dof: 4.0, variance: 1e-4 }, ..Priors::KEPT },
                 error: 0.05,
                 width: 1.0,
             });

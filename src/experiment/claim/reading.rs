@@ -63,10 +63,7 @@ impl From<&Reading> for Reading {
 
 impl From<Interval> for Reading {
     fn from(value: Interval) -> Self {
-        Reading {
-            value,
-            passes: None,
-        }
+        Reading { value, passes: None }
     }
 }
 
@@ -132,17 +129,10 @@ impl Reading {
     /// Returns the reading in another unit.
     pub(crate) fn scaled(self, factor: f64) -> Self {
         let in_unit = |of: Passes| Passes {
-            each: of
-                .each
-                .into_iter()
-                .map(|(number, pass)| (number, pass.scaled(factor)))
-                .collect(),
+            each: of.each.into_iter().map(|(number, pass)| (number, pass.scaled(factor))).collect(),
             ..of
         };
-        Reading {
-            value: self.value.scaled(factor),
-            passes: self.passes.map(in_unit),
-        }
+        Reading { value: self.value.scaled(factor), passes: self.passes.map(in_unit) }
     }
 
     /// Returns the sum of this reading and `factor` times another, where `factor` is 1 or -1.
@@ -151,10 +141,7 @@ impl Reading {
         let passes = passes.and_then(|(of, other)| of.with(other, factor));
         // Without passes in common, the uncertainties add up.
         let value = passes.as_ref().and_then(Passes::estimate);
-        Reading {
-            value: value.unwrap_or_else(|| sum(self.value, other.value, factor)),
-            passes,
-        }
+        Reading { value: value.unwrap_or_else(|| sum(self.value, other.value, factor)), passes }
     }
 
     /// Returns the quotient of two readings.
@@ -167,9 +154,9 @@ impl Reading {
         let value = value.or_else(|| self.value.quotient(to.value));
         value.ok_or_else(|| {
             let (of, to) = (self.value, to.value);
-            Untestable(format!(
-                "no ratio: {of} over {to}, which are not both certainly above zero",
-            ))
+            Untestable(
+                format!("no ratio: {of} over {to}, which are not both certainly above zero",),
+            )
         })
     }
 }
@@ -181,13 +168,7 @@ impl Passes {
         let clean = passes.filter(|pass| pass.quality == Quality::Clean);
         let prior = confidence.priors.of(unit);
         Some(Passes {
-            each: clean
-                .map(
-                    |Pass {
-                         number, interval, ..
-                     }| (number, interval),
-                )
-                .collect(),
+            each: clean.map(|Pass { number, interval, .. }| (number, interval)).collect(),
             prior: Prior {
                 variance: prior.variance * confidence.width * confidence.width,
                 ..prior
@@ -233,10 +214,7 @@ impl Passes {
         let most = 2 * each.len() >= self.each.len().max(other.each.len());
         most.then_some(Passes {
             each,
-            prior: Prior {
-                dof: self.prior.dof.min(other.prior.dof),
-                variance,
-            },
+            prior: Prior { dof: self.prior.dof.min(other.prior.dof), variance },
             error: self.error.min(other.error),
             least,
         })
@@ -339,10 +317,7 @@ mod tests {
             value: all.unwrap(),
             passes: Some(Passes {
                 each,
-                prior: Prior {
-                    dof: 3.0,
-                    variance: 1e-4,
-                },
+                prior: Prior { dof: 3.0, variance: 1e-4 },
                 error: 0.1,
                 least: BETWEEN_CASES,
             }),
@@ -399,16 +374,10 @@ mod tests {
         ]);
         let level = level.unwrap();
         let each = level.passes.clone().unwrap().each;
-        assert_eq!(
-            each.iter().map(|(number, _)| *number).collect::<Vec<_>>(),
-            [0, 1]
-        );
+        assert_eq!(each.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1]);
         assert!(each[0].1.lo < 11.0 && each[0].1.hi > 11.0);
         let ratio = level.over(&numbered(&[5.5, 11.0])).unwrap();
-        assert!(
-            (ratio.middle() - 2.0).abs() < 0.05 && ratio.doubt() < 0.05,
-            "{ratio}"
-        );
+        assert!((ratio.middle() - 2.0).abs() < 0.05 && ratio.doubt() < 0.05, "{ratio}");
         assert_eq!(Reading::level(&[]), None);
     }
 
@@ -442,16 +411,9 @@ mod tests {
                     .collect();
                 // The prior of a run is that of all that differs between its passes.
                 let variance = 0.02 * 0.02 + shared * shared;
-                let passes = Passes {
-                    each,
-                    prior: Prior { dof: 4.0, variance },
-                    error: 0.05,
-                    least: 0.0,
-                };
-                Reading {
-                    value: passes.estimate().unwrap(),
-                    passes: Some(passes),
-                }
+                let passes =
+                    Passes { each, prior: Prior { dof: 4.0, variance }, error: 0.05, least: 0.0 };
+                Reading { value: passes.estimate().unwrap(), passes: Some(passes) }
             });
             let [of, to] = &readings;
             let ratio = of.over(to).unwrap();

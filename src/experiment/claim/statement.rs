@@ -52,13 +52,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which reports list them.
-    pub const ALL: [Kind; 5] = [
-        Kind::Measured,
-        Kind::Counted,
-        Kind::Simulated,
-        Kind::Computed,
-        Kind::Reported,
-    ];
+    pub const ALL: [Kind; 5] =
+        [Kind::Measured, Kind::Counted, Kind::Simulated, Kind::Computed, Kind::Reported];
 
     /// Returns the kind in one word.
     pub const fn name(self) -> &'static str {
@@ -99,12 +94,8 @@ pub enum Document {
 
 impl Document {
     /// All documents.
-    pub const ALL: [Document; 4] = [
-        Document::Drepper,
-        Document::Sestoft,
-        Document::Startin,
-        Document::Tensor,
-    ];
+    pub const ALL: [Document; 4] =
+        [Document::Drepper, Document::Sestoft, Document::Startin, Document::Tensor];
 
     /// Returns the name of the document in lists.
     pub const fn name(self) -> &'static str {
@@ -230,25 +221,14 @@ impl Claim {
 
     /// Sets the document's range of values, `lo` to `hi`, for the first number of the judgement.
     pub const fn then_between(self, lo: f64, hi: f64, machine: &'static str) -> Self {
-        Claim {
-            then: Some(Then {
-                lo,
-                hi,
-                machine,
-                beyond_bus: false,
-            }),
-            ..self
-        }
+        Claim { then: Some(Then { lo, hi, machine, beyond_bus: false }), ..self }
     }
 
     /// Marks the document's value as one that needs more bytes from memory than the bus of its machine
     /// carries. The value is shown, but a difference from it is no finding. Needs a value.
     pub const fn beyond_its_bus(self) -> Self {
         let then = match self.then {
-            Some(then) => Some(Then {
-                beyond_bus: true,
-                ..then
-            }),
+            Some(then) => Some(Then { beyond_bus: true, ..then }),
             None => None,
         };
         Claim { then, ..self }
@@ -263,13 +243,7 @@ impl Claim {
         headline: &'static str,
     ) -> Self {
         Claim {
-            takeaway: Some(Takeaway {
-                subject,
-                headline,
-                shown,
-                touches,
-                advice: [""; 2],
-            }),
+            takeaway: Some(Takeaway { subject, headline, shown, touches, advice: [""; 2] }),
             ..self
         }
     }
@@ -277,10 +251,7 @@ impl Claim {
     /// Sets what to do about the finding if the claim holds, and if it does not. Needs a takeaway.
     pub const fn advice(self, holding: &'static str, failing: &'static str) -> Self {
         let takeaway = match self.takeaway {
-            Some(takeaway) => Some(Takeaway {
-                advice: [holding, failing],
-                ..takeaway
-            }),
+            Some(takeaway) => Some(Takeaway { advice: [holding, failing], ..takeaway }),
             None => None,
         };
         Claim { takeaway, ..self }
@@ -310,10 +281,7 @@ impl Claim {
     pub fn decide(&self, evidence: &Evidence<'_>) -> Judgement {
         (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| {
             let points = evidence.points.iter().map(|point| point.narrowed(0.0));
-            let exact = Evidence {
-                points: &points.collect::<Vec<_>>(),
-                ..*evidence
-            };
+            let exact = Evidence { points: &points.collect::<Vec<_>>(), ..*evidence };
             let verdict = match (self.judge)(&exact) {
                 Ok(_) => Verdict::Inconclusive,
                 Err(_) => Verdict::Untestable,

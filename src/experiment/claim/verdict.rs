@@ -20,18 +20,12 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which reports count them.
-    pub const ALL: [Verdict; 4] = [
-        Verdict::Holds,
-        Verdict::DoesNotHold,
-        Verdict::Inconclusive,
-        Verdict::Untestable,
-    ];
+    pub const ALL: [Verdict; 4] =
+        [Verdict::Holds, Verdict::DoesNotHold, Verdict::Inconclusive, Verdict::Untestable];
 
     /// Returns the verdict with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Verdict::ALL
-            .into_iter()
-            .find(|verdict| verdict.name() == name)
+        Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
 
     /// Returns the verdict in words.
@@ -59,11 +53,7 @@ pub struct Judgement {
 impl Judgement {
     /// Returns a judgement without a number for comparisons.
     pub fn in_words(verdict: Verdict, numbers: String) -> Self {
-        Judgement {
-            verdict,
-            numbers,
-            value: None,
-        }
+        Judgement { verdict, numbers, value: None }
     }
 
     fn on(what: &str, value: Interval, verdict: Verdict, [least, most]: [f64; 2]) -> Self {
@@ -117,13 +107,10 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
     }
     let hides = |digits: usize, end: f64| {
         let text = |value: f64| format!("{value:.digits$}");
-        bounds
-            .iter()
-            .any(|bound| *bound != end && text(*bound) == text(end))
+        bounds.iter().any(|bound| *bound != end && text(*bound) == text(end))
     };
-    let digits = (few..few + 3)
-        .find(|&digits| !hides(digits, lo) && !hides(digits, hi))
-        .unwrap_or(few + 3);
+    let digits =
+        (few..few + 3).find(|&digits| !hides(digits, lo) && !hides(digits, hi)).unwrap_or(few + 3);
     match lo == hi {
         true => format!("{lo:.digits$}"),
         false if !value.tells_a_value() => format!("{lo:.digits$} to {hi:.digits$}"),
@@ -193,10 +180,7 @@ pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
 pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
     let judgement = judged?;
     let numbers = format!("{}; {note}", judgement.numbers);
-    Ok(Judgement {
-        numbers,
-        ..judgement
-    })
+    Ok(Judgement { numbers, ..judgement })
 }
 
 /// Judges the claim that all parts hold. Fails if a part fails; otherwise the verdict is that of the
@@ -214,19 +198,12 @@ fn whole(parts: &[Judgement]) -> Judgement {
     let numbers = parts.iter().map(|part| part.numbers.as_str());
     let numbers = numbers.collect::<Vec<_>>().join("; ");
     // In descending order of precedence for the whole.
-    let order = [
-        Verdict::DoesNotHold,
-        Verdict::Untestable,
-        Verdict::Inconclusive,
-        Verdict::Holds,
-    ];
+    let order = [Verdict::DoesNotHold, Verdict::Untestable, Verdict::Inconclusive, Verdict::Holds];
     let is_there = |verdict: &Verdict| parts.iter().any(|part| part.verdict == *verdict);
     match order.into_iter().find(is_there) {
-        Some(verdict) => Judgement {
-            verdict,
-            numbers,
-            value: parts.first().and_then(|part| part.value),
-        },
+        Some(verdict) => {
+            Judgement { verdict, numbers, value: parts.first().and_then(|part| part.value) }
+        }
         None => Judgement::in_words(Verdict::Untestable, none().0),
     }
 }
@@ -302,9 +279,7 @@ impl<P> Extreme<P> {
     pub(crate) fn least(
         values: impl IntoIterator<Item = Testable<(P, Interval)>>,
     ) -> Testable<Self> {
-        Extreme::of(values, |seen, value| {
-            (value.lo < seen.lo, seen.least(value))
-        })
+        Extreme::of(values, |seen, value| (value.lo < seen.lo, seen.least(value)))
     }
 
     /// Returns the extreme by `further`, which returns whether a value exceeds the extreme so far, and
@@ -333,12 +308,8 @@ mod tests {
 
     fn verdict_of(lo: f64, hi: f64) -> [Verdict; 3] {
         let value = Interval::new(lo, hi);
-        [
-            at_least("x", value, 2.0),
-            at_most("x", value, 2.0),
-            between("x", value, 1.0, 2.0),
-        ]
-        .map(|judged| judged.unwrap().verdict)
+        [at_least("x", value, 2.0), at_most("x", value, 2.0), between("x", value, 1.0, 2.0)]
+            .map(|judged| judged.unwrap().verdict)
     }
 
     #[test]
@@ -365,17 +336,8 @@ mod tests {
         ];
         let far = Interval::new(1e6, 2e6);
         let texts = bounds.map(|bound| few_digits(bound, far).to_string());
-        let expected = [
-            "3.3",
-            "0.08008",
-            "1.002",
-            "45.6",
-            "69.3",
-            "13777",
-            "0.000000001",
-            "0",
-            "-0.5",
-        ];
+        let expected =
+            ["3.3", "0.08008", "1.002", "45.6", "69.3", "13777", "0.000000001", "0", "-0.5"];
         assert_eq!(texts, expected);
         assert!(few_digits(f64::INFINITY, far).is_infinite());
     }
@@ -398,10 +360,7 @@ mod tests {
             numbers(at_most("share", near, 0.05)),
             "share: 0.0453 [0.0412, 0.0499] (claimed: below 0.05)"
         );
-        assert_eq!(
-            numbers(between("a", Interval::exact(6.0), 6.0, 6.0)),
-            "a: 6 (claimed: 6)"
-        );
+        assert_eq!(numbers(between("a", Interval::exact(6.0), 6.0, 6.0)), "a: 6 (claimed: 6)");
         assert_eq!(
             numbers(between("a", Interval::exact(6.0), 1.0, f64::INFINITY)),
             "a: 6 (claimed: 1 or more)"
@@ -412,10 +371,7 @@ mod tests {
             "a: 1.73205 [1.50000, 2.00000] (claimed: below 2)"
         );
         let wide = Interval::new(0.9, 2.1);
-        assert_eq!(
-            numbers(at_most("a", wide, 2.0)),
-            "a: 0.90 to 2.10 (claimed: below 2)"
-        );
+        assert_eq!(numbers(at_most("a", wide, 2.0)), "a: 0.90 to 2.10 (claimed: below 2)");
     }
 
     #[test]

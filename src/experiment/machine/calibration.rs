@@ -81,9 +81,7 @@ impl Left {
         match self {
             Left::NextLine => Order::Sequential,
             Left::FourLines => Order::Strided { elements: 4 },
-            Left::Page => Order::Strided {
-                elements: PAGE / LINE,
-            },
+            Left::Page => Order::Strided { elements: PAGE / LINE },
         }
     }
 }
@@ -147,12 +145,7 @@ impl Calibration {
     /// Returns what is known before anything is measured: the TLBs of loads as CPUID reports them,
     /// whether a hypervisor's tables translate addresses a second time, and the core.
     pub fn known(tlbs: Vec<Reach>, guest: bool, core: Option<&'static Core>) -> Self {
-        Calibration {
-            tlbs,
-            guest,
-            core,
-            ..Calibration::default()
-        }
+        Calibration { tlbs, guest, core, ..Calibration::default() }
     }
 
     /// Returns the TLB of `level` that translates loads from pages of `page` bytes.
@@ -285,11 +278,8 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let first = ranges.llc.lo.ceil() as usize;
     let octaves = successors(Some(first), |bytes| bytes.checked_mul(2));
     let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));
-    let sizes: Vec<usize> = l2
-        .into_iter()
-        .chain(octaves.take_while(|&bytes| bytes < memory))
-        .chain([memory])
-        .collect();
+    let sizes: Vec<usize> =
+        l2.into_iter().chain(octaves.take_while(|&bytes| bytes < memory)).chain([memory]).collect();
     for stream in Stream::ALL {
         for &bytes in &sizes {
             // Stores past the caches go to memory from any working set.
@@ -304,19 +294,13 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     // Laps are useful only for working sets that may lie in the last level, and a lap through more than
     // `SHORT_LAP` takes seconds.
     let largest = memory.min(SHORT_LAP.max(4 * ranges.llc.hi as usize));
-    let shared = successors(sizes.get(1).map(|first| first / 2), |bytes| {
-        bytes.checked_mul(2)
-    });
+    let shared = successors(sizes.get(1).map(|first| first / 2), |bytes| bytes.checked_mul(2));
     for bytes in shared.take_while(|&bytes| bytes <= largest) {
         cases.extend(laps(bytes, machine.seed));
     }
     let pages = WalkSetup {
         count: A_FEW_PAGES,
-        ..WalkSetup::follow(
-            Layout::npad(7).one_a_page().rotating(),
-            LINE,
-            Order::Sequential,
-        )
+        ..WalkSetup::follow(Layout::npad(7).one_a_page().rotating(), LINE, Order::Sequential)
     };
     cases.push(Case::new(PAGES, A_FEW_PAGES as f64, pages));
     for left in Left::ALL {
@@ -335,10 +319,7 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     }
     let near = machine.cpu_order.nearest();
     if let Some(Ok(cpus)) = near.map(|near| machine.cpu_order.pair(near)) {
-        let trip = RoundTripSetup {
-            way: RoundTripWay::CompareExchange,
-            cpus: cpus.to_vec(),
-        };
+        let trip = RoundTripSetup { way: RoundTripWay::CompareExchange, cpus: cpus.to_vec() };
         cases.push(Case::new(ROUND_TRIP, 0.0, trip));
     }
     cases
@@ -354,10 +335,7 @@ mod tests {
     fn the_first_stream_beyond_l2_lies_in_the_range_of_the_last_level() {
         // The ends of a measured L2 lie between two bytes.
         let reported = [32_768.0, 820_214.149, 33_554_432.0];
-        let machine = Machine {
-            ranges: Ranges::from_ladder(&[], reported.map(Some)),
-            ..unknown()
-        };
+        let machine = Machine { ranges: Ranges::from_ladder(&[], reported.map(Some)), ..unknown() };
         let llc = machine.ranges.llc;
         assert!(llc.lo.fract() > 0.0, "{llc}");
         let cases = calibrating(&machine).into_iter();

@@ -32,9 +32,7 @@ impl Placement {
 
     /// Returns the placement with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Placement::ALL
-            .into_iter()
-            .find(|placement| placement.name() == name)
+        Placement::ALL.into_iter().find(|placement| placement.name() == name)
     }
 }
 
@@ -61,9 +59,7 @@ impl CpuOrder {
         mut locations: Vec<CpuLocation>,
         placement: Placement,
     ) -> Self {
-        let centre = locations
-            .iter()
-            .find(|location| Some(location.cpu) == first);
+        let centre = locations.iter().find(|location| Some(location.cpu) == first);
         let Some(centre) = centre.or(locations.first()).copied() else {
             return CpuOrder::default();
         };
@@ -80,11 +76,7 @@ impl CpuOrder {
         order::by_key(&mut locations, |location| {
             let rank = usize::from(representative(location.core) != Some(location.cpu));
             let index = |near| Nearness::ALL.iter().position(|other| *other == near);
-            let near = if location.cpu == centre.cpu {
-                None
-            } else {
-                index(centre.to(location))
-            };
+            let near = if location.cpu == centre.cpu { None } else { index(centre.to(location)) };
             match placement {
                 Placement::Near => (rank, near, location.cpu, 0),
                 Placement::Far => {
@@ -92,26 +84,17 @@ impl CpuOrder {
                     (rank, far, location.cpu, 0)
                 }
                 // Among CPUs that are equally near, the CPUs of a core follow one another.
-                Placement::Siblings => (
-                    usize::from(near.is_some()),
-                    near,
-                    location.core,
-                    location.cpu,
-                ),
+                Placement::Siblings => {
+                    (usize::from(near.is_some()), near, location.core, location.cpu)
+                }
             }
         });
-        CpuOrder {
-            locations,
-            performance: Vec::new(),
-        }
+        CpuOrder { locations, performance: Vec::new() }
     }
 
     /// Adds which CPUs are those of performance cores, if cores are of two kinds.
     pub fn with_performance(self, performance: Vec<usize>) -> Self {
-        CpuOrder {
-            performance,
-            ..self
-        }
+        CpuOrder { performance, ..self }
     }
 
     /// Checks that `threads` threads run on cores of one kind, so that their speed can be compared with that
@@ -126,9 +109,7 @@ impl CpuOrder {
         if kinds.all(|location| is_performance(location) == first) {
             return Ok(());
         }
-        Err(Untestable(
-            "the threads run on cores of two kinds".to_owned(),
-        ))
+        Err(Untestable("the threads run on cores of two kinds".to_owned()))
     }
 
     /// Returns the CPUs in the order in which threads get them.
@@ -166,9 +147,7 @@ impl CpuOrder {
             1 => "this process may use only one".to_owned(),
             _ => format!("this process may use only {here}"),
         };
-        Err(Untestable(format!(
-            "the test needs {cores} cores, and {may}"
-        )))
+        Err(Untestable(format!("the test needs {cores} cores, and {may}")))
     }
 
     /// Returns the CPUs of `threads` threads, starting again at the first CPU if there are more threads
@@ -199,9 +178,7 @@ impl CpuOrder {
             })
         };
         let (first, others) = self.locations.split_first().ok_or_else(none)?;
-        let other = others
-            .iter()
-            .find(|location| first.to(location) == nearness);
+        let other = others.iter().find(|location| first.to(location) == nearness);
         Ok([first.cpu, other.ok_or_else(none)?.cpu])
     }
 
@@ -237,13 +214,7 @@ impl CpuOrder {
 /// Returns the smallest and the largest number of these threads that share a part of the machine,
 /// which `of` names.
 pub(crate) fn sharers(locations: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
-    let with = |location| {
-        locations
-            .iter()
-            .filter(|other| of(other) == of(location))
-            .count()
-            .max(1)
-    };
+    let with = |location| locations.iter().filter(|other| of(other) == of(location)).count().max(1);
     let counts = || locations.iter().map(with);
     [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
 }
@@ -275,10 +246,7 @@ mod tests {
     #[test]
     fn a_core_is_represented_by_its_first_allowed_cpu() {
         let allowed = [0, 4, 5, 6].map(|cpu| sockets()[cpu]);
-        for (placement, cpus) in [
-            (Placement::Near, [0, 5, 6, 4]),
-            (Placement::Far, [0, 6, 5, 4]),
-        ] {
+        for (placement, cpus) in [(Placement::Near, [0, 5, 6, 4]), (Placement::Far, [0, 6, 5, 4])] {
             let cpu_order = CpuOrder::placed(Some(0), allowed.to_vec(), placement);
             assert_eq!(cpu_order.of(4).unwrap(), cpus);
         }

@@ -86,11 +86,7 @@ pub(crate) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> C
     let stride = lines * LINE;
     let setup = WalkSetup {
         count: bytes / stride,
-        ..WalkSetup::follow(
-            Layout::npad(7).spaced(stride),
-            bytes,
-            Order::Random { seed },
-        )
+        ..WalkSetup::follow(Layout::npad(7).spaced(stride), bytes, Order::Random { seed })
     };
     Case::new(series, bytes as f64, setup).in_large_pages()
 }
@@ -100,13 +96,8 @@ pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
     let State::Measured(measured) = &point.state else {
         return None;
     };
-    let cost = measured
-        .interval(Unit::CoreCycles, rate)
-        .unwrap_or(measured.ticks.interval);
-    Some(Rung {
-        working_set: point.x,
-        cost,
-    })
+    let cost = measured.interval(Unit::CoreCycles, rate).unwrap_or(measured.ticks.interval);
+    Some(Rung { working_set: point.x, cost })
 }
 
 #[cfg(test)]
@@ -139,9 +130,6 @@ mod tests {
             let ends = case.x - (2 * LINES * LINE) as f64..=case.x;
             assert!(ends.contains(&span), "{span} of {}", case.x);
         }
-        assert_eq!(
-            sparse_rungs(usize::MAX, 1).last().map(|case| case.x),
-            Some(16777216.0)
-        );
+        assert_eq!(sparse_rungs(usize::MAX, 1).last().map(|case| case.x), Some(16777216.0));
     }
 }

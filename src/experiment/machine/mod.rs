@@ -64,26 +64,16 @@ impl Machine {
     /// size](Self::in_memory). In a full run, from 1 KiB, as in the paper, to the largest allowed size,
     /// with half steps.
     pub fn working_sets(&self) -> Vec<usize> {
-        let (first, step, to) = if self.full {
-            (20, 1, self.largest)
-        } else {
-            (24, 2, self.in_memory())
-        };
-        half_octaves(first, step)
-            .take_while(|&bytes| bytes <= to)
-            .collect()
+        let (first, step, to) =
+            if self.full { (20, 1, self.largest) } else { (24, 2, self.in_memory()) };
+        half_octaves(first, step).take_while(|&bytes| bytes <= to).collect()
     }
 
     /// Returns every `step`-th of the working sets in a quick run, always with the largest: for curves
     /// whose shape needs few points, and for claims about the largest working set.
     pub fn few_working_sets(&self, step: usize) -> Vec<usize> {
         let step = if self.full { 1 } else { step };
-        let mut sizes: Vec<usize> = self
-            .working_sets()
-            .into_iter()
-            .rev()
-            .step_by(step)
-            .collect();
+        let mut sizes: Vec<usize> = self.working_sets().into_iter().rev().step_by(step).collect();
         sizes.reverse();
         sizes
     }
@@ -159,9 +149,7 @@ impl Machine {
         let costs: Vec<Interval> = inside.map(|rung| rung.cost).collect();
         Interval::median_of(&costs).ok_or_else(|| match &self.ladder_refused {
             Some(reason) => reason.clone(),
-            None => Untestable(format!(
-                "the ladder of working sets has no point in the {range}"
-            )),
+            None => Untestable(format!("the ladder of working sets has no point in the {range}")),
         })
     }
 
@@ -173,27 +161,18 @@ impl Machine {
         let caches = [ranges.l1, ranges.l2, ranges.llc].map(|range| (range, self.middle_of(range)));
         let memory = (ranges.memory, self.in_memory());
         let all = caches.into_iter().chain([memory]);
-        all.filter(|(range, bytes)| range.holds(*bytes as f64))
-            .map(|(_, bytes)| bytes)
-            .collect()
+        all.filter(|(range, bytes)| range.holds(*bytes as f64)).map(|(_, bytes)| bytes).collect()
     }
 
     /// Returns the working sets of a curve in a full run, or [one per range](Self::one_a_range) in a
     /// quick run.
     pub fn working_sets_or_one_a_range(&self) -> Vec<usize> {
-        if self.full {
-            self.working_sets()
-        } else {
-            self.one_a_range()
-        }
+        if self.full { self.working_sets() } else { self.one_a_range() }
     }
 
     /// Returns the working sets in the middle of L1d and of L2, with their names.
     pub(crate) fn near(&self) -> [(&'static str, usize); 2] {
-        [
-            ("L1d", self.middle_of(self.ranges.l1)),
-            ("L2", self.middle_of(self.ranges.l2)),
-        ]
+        [("L1d", self.middle_of(self.ranges.l1)), ("L2", self.middle_of(self.ranges.l2))]
     }
 
     /// Returns a working set in the middle of a range, in whole lines.
@@ -206,9 +185,7 @@ impl Machine {
 
 /// Returns the cache of `level` that holds data.
 pub(crate) fn data_cache(caches: &[Cache], level: u8) -> Option<&Cache> {
-    caches
-        .iter()
-        .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
+    caches.iter().find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
 }
 
 /// Returns working sets of 2^(k/2) bytes for k from `first` in steps of `step`, rounded down to whole
@@ -250,10 +227,8 @@ pub(crate) mod tests {
     fn memory_lies_beyond_what_a_shared_cache_keeps() {
         const MIB: f64 = 1048576.0;
         let with = |reported: f64, kept: f64, largest: usize| {
-            let rung = |mib: f64, cost: f64| Rung {
-                working_set: mib * MIB,
-                cost: Interval::exact(cost),
-            };
+            let rung =
+                |mib: f64, cost: f64| Rung { working_set: mib * MIB, cost: Interval::exact(cost) };
             let half = kept / 2.0;
             let ladder = [
                 rung(half / 2.0, 70.0),

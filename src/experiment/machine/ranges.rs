@@ -43,10 +43,7 @@ impl core::fmt::Display for Range {
             // No working set lies clearly inside a level that is less than four times as large as the
             // level before.
             let (least, most) = (kib(self.lo), kib(self.hi));
-            write!(
-                f,
-                "empty range (it would begin at {least:.0} KiB and end at {most:.0} KiB)"
-            )
+            write!(f, "empty range (it would begin at {least:.0} KiB and end at {most:.0} KiB)")
         } else if self.hi.is_finite() {
             write!(f, "range {:.0} to {:.0} KiB", kib(self.lo), kib(self.hi))
         } else {
@@ -143,22 +140,10 @@ impl Ranges {
         // Without a third level, memory begins after the second.
         let llc = usable(2).max(l2);
         Ranges {
-            l1: Range {
-                lo: 4096.0,
-                hi: l1 / 2.0,
-            },
-            l2: Range {
-                lo: 2.0 * whole(0),
-                hi: l2 / 2.0,
-            },
-            llc: Range {
-                lo: 2.0 * whole(1),
-                hi: llc / 2.0,
-            },
-            memory: Range {
-                lo: 4.0 * llc,
-                hi: f64::INFINITY,
-            },
+            l1: Range { lo: 4096.0, hi: l1 / 2.0 },
+            l2: Range { lo: 2.0 * whole(0), hi: l2 / 2.0 },
+            llc: Range { lo: 2.0 * whole(1), hi: llc / 2.0 },
+            memory: Range { lo: 4.0 * llc, hi: f64::INFINITY },
             capacities,
         }
     }
@@ -178,10 +163,8 @@ struct Step {
 
 /// Returns the steps of the ladder.
 fn steps_of(ladder: &[Rung]) -> Vec<Step> {
-    let points: Vec<(f64, Interval)> = ladder
-        .iter()
-        .map(|rung| (rung.working_set, rung.cost))
-        .collect();
+    let points: Vec<(f64, Interval)> =
+        ladder.iter().map(|rung| (rung.working_set, rung.cost)).collect();
     found(&points)
 }
 
@@ -229,9 +212,8 @@ fn found(points: &[(f64, Interval)]) -> Vec<Step> {
     };
     knees(&costs, slope, 1.3, |knee| {
         let middle = (costs[knee.before] * costs[knee.after]).sqrt();
-        let above = (knee.before..=knee.after)
-            .find(|&index| costs[index] >= middle)
-            .unwrap_or(knee.after);
+        let above =
+            (knee.before..=knee.after).find(|&index| costs[index] >= middle).unwrap_or(knee.after);
         let below = above.saturating_sub(1);
         let share = (middle / costs[below]).ln() / (costs[above] / costs[below]).ln();
         let (from, to) = (points[below].0, points[above].0);
@@ -249,9 +231,7 @@ fn found(points: &[(f64, Interval)]) -> Vec<Step> {
 /// L1d. The last level takes 10 to 30 times as long as L1d, memory 50 to 120 times. A curve that rises farther on
 /// shows page walks: on a guest by 80 %, from 64 MiB to 2 GiB.
 fn in_memory(ladder: &[Rung]) -> f64 {
-    let first = ladder
-        .first()
-        .map_or(f64::INFINITY, |rung| rung.cost.middle());
+    let first = ladder.first().map_or(f64::INFINITY, |rung| rung.cost.middle());
     50.0 * first
 }
 

@@ -63,16 +63,11 @@ impl Slowed {
         let most = |mut shown: Vec<f64>| {
             shown.sort_by(f64::total_cmp);
             let enough = shown.len() >= TELLING;
-            quantile(&shown, MOST)
-                .filter(|_| enough)
-                .map(|most| most.max(1.0))
+            quantile(&shown, MOST).filter(|_| enough).map(|most| most.max(1.0))
         };
         Slowed {
             others: most(shown.values().flatten().copied().collect()).unwrap_or(BESIDE_ANOTHER),
-            of_kind: shown
-                .into_iter()
-                .filter_map(|(kind, of)| Some((kind, most(of)?)))
-                .collect(),
+            of_kind: shown.into_iter().filter_map(|(kind, of)| Some((kind, most(of)?))).collect(),
         }
     }
 
@@ -147,10 +142,7 @@ impl Logs {
         }
         if !few.is_empty() {
             few.extend(
-                kinds
-                    .into_values()
-                    .flatten()
-                    .filter(|(alike, _)| found.contains_key(alike)),
+                kinds.into_values().flatten().filter(|(alike, _)| found.contains_key(alike)),
             );
             let priors = priors(&few).unwrap_or_else(|| vec![Prior::KEPT; few.len()]);
             for (alike, prior) in alikes(&few).zip(priors) {
@@ -198,10 +190,7 @@ impl Doubt {
         let (ticks, cycles, ratios) = (ticks.priors(), cycles.priors(), ratios.priors());
         let priors = ticks.into_iter().map(|(alike, ticks)| {
             // Without a common cause, the variances of two points between passes add up.
-            let both = Prior {
-                variance: 2.0 * ticks.variance,
-                ..ticks
-            };
+            let both = Prior { variance: 2.0 * ticks.variance, ..ticks };
             let of_alike = Priors {
                 ticks,
                 cycles: cycles.get(&alike).copied().unwrap_or(Prior::KEPT),
@@ -209,11 +198,7 @@ impl Doubt {
             };
             (alike, of_alike)
         });
-        Doubt {
-            priors: priors.collect(),
-            slowed: Slowed::of(slowed),
-            judged: Judging::Only,
-        }
+        Doubt { priors: priors.collect(), slowed: Slowed::of(slowed), judged: Judging::Only }
     }
 
     /// Sets the kind of judgement, for a run that judges [several times](super).
@@ -266,11 +251,7 @@ impl Doubt {
         };
         if measured.quality == Quality::Disturbed {
             doubt(&mut measured.ticks.interval);
-            if let Some(Confidence {
-                cycles: Some(cycles),
-                ..
-            }) = &mut measured.confidence
-            {
+            if let Some(Confidence { cycles: Some(cycles), .. }) = &mut measured.confidence {
                 doubt(cycles);
             }
         }
@@ -315,10 +296,7 @@ fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
 /// Returns the logarithms of the middles, or none if an interval is not wholly positive.
 fn logs(intervals: impl Iterator<Item = Interval>) -> Vec<f64> {
     let log = |of: Interval| (of.lo > 0.0).then(|| of.middle().ln());
-    intervals
-        .map(log)
-        .collect::<Option<_>>()
-        .unwrap_or_default()
+    intervals.map(log).collect::<Option<_>>().unwrap_or_default()
 }
 
 fn in_cycles(pass: &Pass) -> Option<Interval> {

@@ -92,16 +92,10 @@ mod tests {
             let earlier = LOOKS.into_iter().filter(|look| (*look as usize) < passes);
             let earlier: f64 = earlier.map(|look| Judging::Look.error(look as usize)).sum();
             let all = earlier + Judging::Last.error(passes);
-            assert!(
-                (all - Judging::Only.error(passes)).abs() < 1e-12,
-                "{passes}: {all}"
-            );
+            assert!((all - Judging::Only.error(passes)).abs() < 1e-12, "{passes}: {all}");
         }
         assert!(LOOKS.windows(2).all(|looks| looks[1] == 2 * looks[0]));
         let errors = LOOKS.map(|look| Judging::Look.error(look as usize));
-        assert!(
-            errors.is_sorted() && errors.iter().all(|error| *error > 0.0),
-            "{errors:?}"
-        );
+        assert!(errors.is_sorted() && errors.iter().all(|error| *error > 0.0), "{errors:?}");
     }
 }

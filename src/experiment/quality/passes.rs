@@ -41,9 +41,7 @@ pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     let mut passes = Vec::new();
     for measured in points.into_iter().filter_map(Point::measured_mut) {
         // Threads that share a CPU or a core wait for other things than lines.
-        let threads = measured
-            .thread_stats
-            .filter(|of| !of.one_core && of.workers == of.cpus);
+        let threads = measured.thread_stats.filter(|of| !of.one_core && of.workers == of.cpus);
         if let Some((pair, ticks)) = threads.and_then(|of| of.pair.zip(of.round_trip)) {
             let least = shortest.entry(pair).or_insert(ticks);
             *least = least.min(ticks);
@@ -107,10 +105,7 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         return passes.pop();
     }
     let quality = passes.iter().map(|pass| pass.quality).min()?;
-    let counted: Vec<&Measured> = passes
-        .iter()
-        .filter(|pass| pass.quality == quality)
-        .collect();
+    let counted: Vec<&Measured> = passes.iter().filter(|pass| pass.quality == quality).collect();
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
         let values = counted.iter().map(|pass| of(pass));
         values.reduce(pick).unwrap_or(f64::NAN)
@@ -136,10 +131,7 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
         .map(|pass| pass.ended)
         .find(|ended| *ended != Ended::Precise)
         .unwrap_or(Ended::Precise);
-    let each = passes.iter().zip(numbers).map(|(pass, &number)| Pass {
-        number,
-        ..pass.pass()
-    });
+    let each = passes.iter().zip(numbers).map(|(pass, &number)| Pass { number, ..pass.pass() });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
@@ -148,12 +140,10 @@ fn together(mut passes: Vec<Measured>, numbers: &[u32]) -> Option<Measured> {
     let interrupts = interrupts.sum::<Option<u64>>();
     let all_stats = || counted.iter().filter_map(|pass| pass.thread_stats);
     let trips: Vec<f64> = all_stats().filter_map(|of| of.round_trip).collect();
-    let stats = all_stats()
-        .reduce(ThreadStats::with)
-        .map(|stats| ThreadStats {
-            round_trip: (!trips.is_empty()).then(|| trips.iter().sum::<f64>() / trips.len() as f64),
-            ..stats
-        });
+    let stats = all_stats().reduce(ThreadStats::with).map(|stats| ThreadStats {
+        round_trip: (!trips.is_empty()).then(|| trips.iter().sum::<f64>() / trips.len() as f64),
+        ..stats
+    });
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
@@ -251,11 +241,7 @@ pub(crate) mod tests {
     }
 
     fn point(series: &str, state: State) -> Point {
-        Point {
-            series: series.into(),
-            x: 1.0,
-            state,
-        }
+        Point { series: series.into(), x: 1.0, state }
     }
 
     #[test]
@@ -319,11 +305,7 @@ pub(crate) mod tests {
             assert_eq!(both.passes.len(), 2);
             (both.ticks.median, both.ticks.n, both.quality)
         };
-        for (better, worse) in [
-            (Clean, Disturbed),
-            (Clean, SharedCore),
-            (Disturbed, SharedCore),
-        ] {
+        for (better, worse) in [(Clean, Disturbed), (Clean, SharedCore), (Disturbed, SharedCore)] {
             assert_eq!(of(better, better), (15.0, 6, better));
             assert_eq!(of(better, worse), (10.0, 3, better));
             assert_eq!(of(worse, better), (20.0, 3, better));
@@ -356,18 +338,9 @@ pub(crate) mod tests {
             ..ThreadStats::default()
         };
         let known = |pair, ticks| stats(Some(pair), Some(ticks));
-        let one_core = |ticks| ThreadStats {
-            one_core: true,
-            ..known([0, 1], ticks)
-        };
-        let two_cores = ThreadStats {
-            two_cores: true,
-            ..stats(Some([0, 1]), None)
-        };
-        let crowded = |ticks| ThreadStats {
-            workers: 4,
-            ..known([0, 1], ticks)
-        };
+        let one_core = |ticks| ThreadStats { one_core: true, ..known([0, 1], ticks) };
+        let two_cores = ThreadStats { two_cores: true, ..stats(Some([0, 1]), None) };
+        let crowded = |ticks| ThreadStats { workers: 4, ..known([0, 1], ticks) };
         // Round trips between threads of one core, or between threads that wait for each other, say
         // nothing. Two CPUs that are always far apart are as the system reports.
         let expected = [
@@ -426,24 +399,15 @@ pub(crate) mod tests {
         );
         for worse in [Disturbed, SharedCore] {
             let crowded = pass(9.0, worse);
-            assert_eq!(
-                pairs(&[first, crowded], &[second, first]),
-                [[exact(1.0), exact(2.0)]]
-            );
+            assert_eq!(pairs(&[first, crowded], &[second, first]), [[exact(1.0), exact(2.0)]]);
             assert_eq!(
                 pairs(&[crowded, crowded, first], &[second, first]),
                 [[exact(1.0), (1.0, 2.0)]]
             );
-            assert_eq!(
-                pairs(&[crowded, first], &[crowded, crowded]),
-                [[exact(1.0), exact(9.0)]]
-            );
+            assert_eq!(pairs(&[crowded, first], &[crowded, crowded]), [[exact(1.0), exact(9.0)]]);
         }
         let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, SharedCore));
-        assert_eq!(
-            pairs(&[crowded, on_one], &[on_one, crowded]),
-            [[exact(8.0), exact(8.0)]]
-        );
+        assert_eq!(pairs(&[crowded, on_one], &[on_one, crowded]), [[exact(8.0), exact(8.0)]]);
         assert!(pairs(&[first], &[]).is_empty());
     }
 
@@ -452,11 +416,8 @@ pub(crate) mod tests {
         let with = |misses: f64, multiplexed| {
             let mut point = timed("a", 10.0);
             let measured = point.measured_mut().unwrap();
-            let count = |quantity, value| Count {
-                quantity,
-                value: Interval::exact(value),
-                multiplexed,
-            };
+            let count =
+                |quantity, value| Count { quantity, value: Interval::exact(value), multiplexed };
             measured.counts.push(count(Quantity::L1dMisses, misses));
             if multiplexed {
                 measured.counts.push(count(Quantity::Cycles, 8.0));

@@ -56,10 +56,7 @@ impl Arena {
 
     /// Places all memory on the nodes of `policy` from now on, and drops the memory held.
     pub fn put_on(&mut self, policy: MemoryPolicy) {
-        *self = Arena {
-            policy,
-            ..Arena::on(self.host)
-        };
+        *self = Arena { policy, ..Arena::on(self.host) };
     }
 
     /// Returns the nodes of all memory, unless a case names others.
@@ -165,9 +162,7 @@ impl Arena {
         // Other memory is released in vain at most once, because it takes long to populate.
         let huge = match bytes < self.never_huge {
             true => self.hold(at, bytes, kind, policy),
-            false => self.slots[at]
-                .hold(self.host, bytes, kind, policy)
-                .map(|()| at),
+            false => self.slots[at].hold(self.host, bytes, kind, policy).map(|()| at),
         };
         huge.or_else(|_| {
             self.never_huge = self.never_huge.min(bytes);
@@ -251,11 +246,7 @@ impl Slot {
         policy: &MemoryPolicy,
     ) -> Result<(), Lack> {
         let bytes = whole_lines(bytes);
-        if self
-            .memory
-            .as_ref()
-            .is_none_or(|memory| memory.bytes().len() < bytes)
-        {
+        if self.memory.as_ref().is_none_or(|memory| memory.bytes().len() < bytes) {
             // Memory that is too small is released first. Outgoing memory is released too if there is
             // not enough for both.
             self.memory = None;
@@ -357,11 +348,7 @@ mod tests {
         assert_eq!(region(3, PageRequest::Giant), Ok(3));
         // Large pages where they are had, in spite of the memory in other pages.
         assert_eq!(region(3, PageRequest::HugeIfAny), Ok(3));
-        assert!(
-            arena.slots[Kind::Populated(Pages::Huge).slot()]
-                .memory
-                .is_some()
-        );
+        assert!(arena.slots[Kind::Populated(Pages::Huge).slot()].memory.is_some());
         // The memory of one case alone, and then that of the others.
         let own = arena.new_region(3 * MIB, PageRequest::Base, &MemoryPolicy::Default);
         assert!(own.is_ok());

@@ -43,26 +43,14 @@ pub struct Effort {
 impl Effort {
     /// For a run of about three minutes. The warm-up ends before one lap of memory is complete: times
     /// are the same as after a complete lap.
-    pub const QUICK: Effort = Effort {
-        warm_up: 0.05,
-        sampling: 0.035,
-        passes: 2,
-    };
+    pub const QUICK: Effort = Effort { warm_up: 0.05, sampling: 0.035, passes: 2 };
 
     /// For a run that only shows that everything works, in one pass.
-    pub const SMOKE: Effort = Effort {
-        warm_up: 0.01,
-        sampling: 0.004,
-        passes: 1,
-    };
+    pub const SMOKE: Effort = Effort { warm_up: 0.01, sampling: 0.004, passes: 1 };
 
     /// For a long run: more points rather than longer ones, because passes over a point differ more than
     /// the samples of a pass.
-    pub const FULL: Effort = Effort {
-        warm_up: 0.2,
-        sampling: 0.04,
-        passes: 2,
-    };
+    pub const FULL: Effort = Effort { warm_up: 0.2, sampling: 0.04, passes: 2 };
 }
 
 /// Memory, clock and effort: what turns a [`Case`] into a [`Point`].
@@ -109,10 +97,7 @@ impl<'a> Rig<'a> {
     /// pages](Case::in_its_own_pages), [numbers](crate::experiment::Setup::is_count) that are the same in any
     /// pages, and addresses without memory, which could not all be backed.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
-        Rig {
-            pages: pages.map(PageRequest::from),
-            ..self
-        }
+        Rig { pages: pages.map(PageRequest::from), ..self }
     }
 
     /// Puts the memory of every case on `node`, unless the case names nodes.
@@ -155,11 +140,7 @@ impl<'a> Rig<'a> {
             Ok(state) => state?,
             Err(reason) => State::Untestable(reason),
         };
-        Some(Point {
-            series: case.series.clone(),
-            x: case.x,
-            state,
-        })
+        Some(Point { series: case.series.clone(), x: case.x, state })
     }
 
     /// Returns the pages to request for a case.
@@ -179,10 +160,7 @@ impl<'a> Rig<'a> {
         if let Workload::Count(value) = prepared.workload {
             return Ok(Some(State::Counted(value)));
         }
-        let buffers = Buffers {
-            samples: &mut self.samples,
-            scratch: &mut self.scratch,
-        };
+        let buffers = Buffers { samples: &mut self.samples, scratch: &mut self.scratch };
         let (host, cpu) = (self.context.host, self.interrupts);
         let taken = || host.interrupts(cpu?);
         let before = taken();
@@ -197,9 +175,7 @@ impl<'a> Rig<'a> {
         let samples = self.samples[..outcome.taken].to_vec();
         let mut measured = measured(outcome, &prepared, samples);
         measured.runs.extend(runs);
-        measured.interrupts = before
-            .zip(after)
-            .map(|(before, after)| after.saturating_sub(before));
+        measured.interrupts = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         if outcome.ended != Ended::Stopped {
             let operations = COUNTED_SAMPLES * outcome.operations;
             measured.counts = counts(&mut prepared, &wanted, operations);
@@ -209,12 +185,7 @@ impl<'a> Rig<'a> {
 
     /// Returns the quantities in `wanted` that this rig can count and `point` lacks.
     pub fn missing(&self, point: &Point, wanted: &[Quantity]) -> Vec<Quantity> {
-        let has = |quantity| {
-            point
-                .counts()
-                .iter()
-                .any(|count| count.quantity == quantity)
-        };
+        let has = |quantity| point.counts().iter().any(|count| count.quantity == quantity);
         let countable = self.events(wanted).into_iter();
         let countable = countable.map(|(quantity, _)| quantity);
         countable.filter(|&quantity| !has(quantity)).collect()
@@ -245,10 +216,7 @@ impl<'a> Rig<'a> {
         if let Workload::Count(_) = prepared.workload {
             return Ok(Vec::new());
         }
-        let buffers = Buffers {
-            samples: &mut self.samples,
-            scratch: &mut self.scratch,
-        };
+        let buffers = Buffers { samples: &mut self.samples, scratch: &mut self.scratch };
         let outcome = prepared.time(self.rate, &plan, self.monitor.as_mut(), buffers)?;
         let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
         Ok(prepared.each(events, outcome.operations))
@@ -337,11 +305,7 @@ fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<
     let pairs = wanted.iter().zip(each);
     let count = |(&(quantity, _), each): (&(Quantity, Event), Result<Each, Refusal>)| {
         let each = each.ok()?;
-        Some(Count {
-            quantity,
-            value: each.value,
-            multiplexed: each.multiplexed(),
-        })
+        Some(Count { quantity, value: each.value, multiplexed: each.multiplexed() })
     };
     pairs.filter_map(count).collect()
 }
@@ -360,23 +324,13 @@ mod tests {
     fn a_case_about_its_own_pages_keeps_them() {
         let stop = AtomicBool::new(false);
         let features = Features::detect();
-        let rig = Rig::new(
-            Rate::from_hz(1e9),
-            Context {
-                features,
-                host: &Linux,
-            },
-            Effort::QUICK,
-            &stop,
-        );
+        let rig =
+            Rig::new(Rate::from_hz(1e9), Context { features, host: &Linux }, Effort::QUICK, &stop);
         let rig = rig.with_pages(Some(Pages::Huge));
         let case = || Case::new("a case", 1.0, RegisterSetup);
         assert_eq!(rig.pages_for(&case()), PageRequest::Huge);
         assert_eq!(rig.pages_for(&case().in_its_own_pages()), PageRequest::Base);
-        assert_eq!(
-            rig.pages_for(&case().in_reservation()),
-            PageRequest::Reserved
-        );
+        assert_eq!(rig.pages_for(&case().in_reservation()), PageRequest::Reserved);
         let number = CountSetup::computed("a number", 0, |_| Ok(1.0));
         assert_eq!(rig.pages_for(&number.at(1.0)), PageRequest::Base);
     }
@@ -394,12 +348,7 @@ mod tests {
             for case in cases.iter().filter(|case| !case.setup.is_count()) {
                 let large = matches!(case.pages, PageRequest::Huge | PageRequest::Giant);
                 let kept = case.own_pages || case.pages == PageRequest::Reserved;
-                assert!(
-                    kept || !(large || compares),
-                    "{}: {}",
-                    experiment.id,
-                    case.series
-                );
+                assert!(kept || !(large || compares), "{}: {}", experiment.id, case.series);
             }
         }
     }

@@ -83,19 +83,13 @@ impl<'m> PreparedCase<'m> {
         monitor: &mut dyn HostMonitor,
         buffers: Buffers<'_>,
     ) -> Testable<Option<Outcome>> {
-        let in_laps = |period| Plan {
-            warm_up: period,
-            until_steady: self.laps_from.is_some(),
-            ..*plan
-        };
+        let in_laps =
+            |period| Plan { warm_up: period, until_steady: self.laps_from.is_some(), ..*plan };
         let prepares_itself = matches!(
             self.workload,
             Workload::Count(_)
                 | Workload::Shot { .. }
-                | Workload::Threads {
-                    timing: Timing::Runs { .. },
-                    ..
-                }
+                | Workload::Threads { timing: Timing::Runs { .. }, .. }
         );
         if !prepares_itself && self.laps_from != Some(LapsFrom::Caches) {
             // SAFETY: the region's memory stays mapped as long as the workload borrows it.
@@ -107,11 +101,7 @@ impl<'m> PreparedCase<'m> {
             Workload::Shot { shot, .. } => {
                 return Ok(one_shot(shot.as_mut(), plan, monitor, buffers));
             }
-            Workload::Steady {
-                kernel,
-                period,
-                beside,
-            } => {
+            Workload::Steady { kernel, period, beside } => {
                 let plan = in_laps(*period);
                 let steady = || steady(kernel.as_mut(), &plan, monitor, buffers);
                 return match beside {
@@ -120,11 +110,7 @@ impl<'m> PreparedCase<'m> {
                 };
             }
             Workload::Threads { workers, timing } => match timing {
-                Timing::Runs {
-                    renew,
-                    operations,
-                    less,
-                } => {
+                Timing::Runs { renew, operations, less } => {
                     let runs = threads::Runs {
                         renew: renew.as_mut(),
                         operations: *operations,
@@ -132,11 +118,7 @@ impl<'m> PreparedCase<'m> {
                     };
                     threads::runs(host, workers, runs, rate, plan, buffers)?
                 }
-                Timing::AtOnce {
-                    sample,
-                    period,
-                    in_step,
-                } => {
+                Timing::AtOnce { sample, period, in_step } => {
                     let plan = in_laps(*period);
                     threads::at_once(host, workers, *sample, *in_step, rate, &plan, buffers)?
                 }
@@ -174,9 +156,9 @@ impl<'m> PreparedCase<'m> {
     pub fn work(&self) -> Work {
         match &self.workload {
             Workload::Steady { kernel, .. } => kernel.work(),
-            Workload::Threads { workers, .. } => workers
-                .first()
-                .map_or_else(Work::default, |worker| worker.kernel.work()),
+            Workload::Threads { workers, .. } => {
+                workers.first().map_or_else(Work::default, |worker| worker.kernel.work())
+            }
             Workload::Shot { work, .. } => *work,
             Workload::Count(_) => Work::default(),
         }
@@ -209,15 +191,12 @@ impl<'m> PreparedCase<'m> {
                     }
                 }
                 Workload::Shot { shot, .. } => of_shot(shot.as_mut(), group),
-                Workload::Threads { .. } => Err(Lack::refused(
-                    "events are counted of one thread, and these are several",
-                )),
+                Workload::Threads { .. } => {
+                    Err(Lack::refused("events are counted of one thread, and these are several"))
+                }
                 Workload::Count(_) => Ok(vec![None; group.events()]),
             };
-            let silent = each
-                .as_ref()
-                .err()
-                .map(|error| Refusal::Other(error.to_string()));
+            let silent = each.as_ref().err().map(|error| Refusal::Other(error.to_string()));
             let each = each.unwrap_or_else(|_| vec![None; group.events()]);
             counts.extend(each.into_iter().enumerate().map(|(place, each)| {
                 match (group.refusal(place), &silent) {
@@ -245,9 +224,7 @@ fn while_at_work<T>(
     if process.lives() && process.stretches() > before {
         Ok(value)
     } else {
-        Err(Untestable(
-            "the second process stopped working in the middle of it".to_owned(),
-        ))
+        Err(Untestable("the second process stopped working in the middle of it".to_owned()))
     }
 }
 
@@ -301,9 +278,6 @@ impl Home {
                 FoundPages(&on)
             )));
         }
-        Ok(Granted::Placed {
-            pages: Box::new(granted.pages().clone()),
-            on,
-        })
+        Ok(Granted::Placed { pages: Box::new(granted.pages().clone()), on })
     }
 }

@@ -30,19 +30,12 @@ pub(super) fn one_by_one(
 ) -> Testable<Option<Distribution>> {
     let mut ticks = Vec::with_capacity(RUNS);
     match workload {
-        Workload::Steady {
-            kernel,
-            beside: None,
-            ..
-        } => {
+        Workload::Steady { kernel, beside: None, .. } => {
             let kernel = kernel.as_mut();
             time(&mut Run { kernel, operations }, &mut ticks);
         }
         Workload::Shot { shot, .. } => time(shot.as_mut(), &mut ticks),
-        Workload::Threads {
-            workers,
-            timing: Timing::AtOnce { in_step: false, .. },
-        } => {
+        Workload::Threads { workers, timing: Timing::AtOnce { in_step: false, .. } } => {
             let Some(first) = workers.first_mut() else {
                 return Ok(None);
             };
@@ -54,10 +47,7 @@ pub(super) fn one_by_one(
                 ticks: Arc::clone(&found),
                 done: false,
             });
-            let options = RoundOptions {
-                ahead: AHEAD,
-                keep_on: true,
-            };
+            let options = RoundOptions { ahead: AHEAD, keep_on: true };
             // The first worker does all its runs in one operation. The others continue until it is done.
             host.thread_group(workers, options, &mut |group| {
                 group.round(1);

@@ -42,17 +42,11 @@ pub struct ThreadStats {
     pub pair: Option<[usize; 2]>,
     /// Whether the first two workers shared one core in most rounds, although the system reports two
     /// cores.
-    #[cfg_attr(
-        feature = "lab",
-        serde(default, skip_serializing_if = "std::ops::Not::not")
-    )]
+    #[cfg_attr(feature = "lab", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub one_core: bool,
     /// Whether the first two workers had a core each in most rounds, although the system reports that they
     /// share one.
-    #[cfg_attr(
-        feature = "lab",
-        serde(default, skip_serializing_if = "std::ops::Not::not")
-    )]
+    #[cfg_attr(feature = "lab", serde(default, skip_serializing_if = "std::ops::Not::not"))]
     pub two_cores: bool,
     /// Median ticks that a line took from the first worker to the second and back by `lock cmpxchg`,
     /// measured at the start of each round. `None` if the system reports that they share a core.
@@ -117,10 +111,7 @@ pub(crate) fn at_once(
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, alone) = Spread::of(workers);
-    let options = RoundOptions {
-        ahead: rate.ticks(AHEAD),
-        keep_on: alone && !in_step,
-    };
+    let options = RoundOptions { ahead: rate.ticks(AHEAD), keep_on: alone && !in_step };
     // Workers that share a CPU alternate every few milliseconds, so a sample must span several times. A
     // helper regains its lead in every stretch, and walks along one list are in step in some stretches
     // and apart in others: both are timed from beginning to end.
@@ -129,10 +120,7 @@ pub(crate) fn at_once(
         SampleOf::First | SampleOf::Fastest => 500e3,
         SampleOf::Median | SampleOf::Slowest => 40e3,
     };
-    let plan = &Plan {
-        sample_ticks: rate.ticks(nanos),
-        ..*plan
-    };
+    let plan = &Plan { sample_ticks: rate.ticks(nanos), ..*plan };
     let disturbances = Cell::new(0);
     let outcome = led(host, workers, options, |group| {
         let mut patience = PATIENCE;
@@ -187,15 +175,8 @@ pub(crate) fn runs(
     buffers: Buffers<'_>,
 ) -> Testable<Option<(Outcome, ThreadStats)>> {
     let (mut spread, _) = Spread::of(workers);
-    let options = RoundOptions {
-        ahead: rate.ticks(AHEAD),
-        keep_on: false,
-    };
-    let Runs {
-        renew,
-        operations,
-        less,
-    } = runs;
+    let options = RoundOptions { ahead: rate.ticks(AHEAD), keep_on: false };
+    let Runs { renew, operations, less } = runs;
     let share = operations / workers.len().max(1) as u64;
     let disturbances = Cell::new(0);
     let outcome = led(host, workers, options, |group| {
@@ -227,9 +208,7 @@ pub(crate) fn runs(
                 other = other.min(Some(run(Run::Other).0));
             }
             disturbances.set(disturbances.get() + u64::from(disturbed));
-            let off = less
-                .zip(other)
-                .map(|(less, other)| (other as f64 * less) as u64);
+            let off = less.zip(other).map(|(less, other)| (other as f64 * less) as u64);
             (off.unwrap_or(0), one, checksum)
         };
         let watch = &mut Counted(&disturbances);
@@ -345,9 +324,7 @@ fn stretch(times: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
         SampleOf::First => first,
         SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
     };
-    let checksum = times
-        .iter()
-        .fold(0u64, |sum, time| sum.wrapping_add(time.checksum));
+    let checksum = times.iter().fold(0u64, |sum, time| sum.wrapping_add(time.checksum));
     (ticks, checksum)
 }
 
@@ -412,20 +389,13 @@ mod tests {
 
     #[test]
     fn rounds_on_other_cores_than_reported_are_disturbed_and_counted() {
-        let time = WorkerTime {
-            ticks: 1000,
-            ..WorkerTime::default()
-        };
+        let time = WorkerTime { ticks: 1000, ..WorkerTime::default() };
         // Whether the workers had one core or two, against what is reported, round by round.
         let stats = |rounds: &[[bool; 2]]| {
             let workers = [0, 1].map(|cpu| Worker::new(cpu, Idle));
             let (mut spread, _) = Spread::of(&workers);
             for &[one_core, two_cores] in rounds {
-                let group = Placed {
-                    one_core,
-                    two_cores,
-                    times: [time; 2],
-                };
+                let group = Placed { one_core, two_cores, times: [time; 2] };
                 assert_eq!(spread.add(&group, 10), one_core || two_cores);
             }
             let stats = spread.stats();
@@ -448,30 +418,15 @@ mod tests {
         };
         assert_eq!(stats(3.0, 4.0).with(stats(2.0, 3.5)), stats(2.0, 4.0));
         let ahead = |least, median, most| ThreadStats {
-            lead: Some(RunAhead {
-                least,
-                lower: least,
-                median,
-                upper: most,
-                most,
-            }),
+            lead: Some(RunAhead { least, lower: least, median, upper: most, most }),
             ..stats(2.0, 4.0)
         };
         let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
         assert_eq!((both.least, both.median, both.most), (1, 50, 95));
         assert_eq!(stats(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
-        let on_one = ThreadStats {
-            one_core: true,
-            ..stats(2.0, 4.0)
-        };
-        let on_two = ThreadStats {
-            two_cores: true,
-            ..stats(2.0, 4.0)
-        };
-        let distant = |ticks| ThreadStats {
-            round_trip: Some(ticks),
-            ..stats(2.0, 4.0)
-        };
+        let on_one = ThreadStats { one_core: true, ..stats(2.0, 4.0) };
+        let on_two = ThreadStats { two_cores: true, ..stats(2.0, 4.0) };
+        let distant = |ticks| ThreadStats { round_trip: Some(ticks), ..stats(2.0, 4.0) };
         assert_eq!(distant(200.0).with(distant(600.0)), distant(200.0));
         assert_eq!(stats(2.0, 4.0).with(distant(600.0)), distant(600.0));
         assert!(on_one.with(on_one).one_core && !on_one.with(stats(2.0, 4.0)).one_core);

@@ -77,16 +77,10 @@ impl Setup for OrdersSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let vectors = self.arrangement == Arrangement::Apart;
         let arithmetic = parameters.calibration().orders(vectors)?;
-        let flow = Flow {
-            loaded: self.arrangement.bytes(Orders::BATCH),
-            ..Flow::default()
-        };
+        let flow = Flow { loaded: self.arrangement.bytes(Orders::BATCH), ..Flow::default() };
         let lines = moved(parameters, self.bytes(), flow, &ROOFS)?;
         let in_l1 = parameters.machine.ranges.l1.holds(self.bytes() as f64);
-        Some(Forecast {
-            own_quantity: in_l1,
-            ..ROOFS.forecast(lines.cycles.max(arithmetic))
-        })
+        Some(Forecast { own_quantity: in_l1, ..ROOFS.forecast(lines.cycles.max(arithmetic)) })
     }
 }
 

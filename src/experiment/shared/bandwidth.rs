@@ -22,9 +22,7 @@ impl Mover {
         match self {
             Mover::String => Ok(Vector::Sse2),
             Mover::Vectors(bytes) => Vector::of(bytes, context.features).ok_or_else(|| {
-                Untestable(format!(
-                    "vectors of {bytes} bytes need a feature that this CPU lacks"
-                ))
+                Untestable(format!("vectors of {bytes} bytes need a feature that this CPU lacks"))
             }),
         }
     }
@@ -44,11 +42,7 @@ pub struct BandwidthSetup {
 impl BandwidthSetup {
     /// Returns the set-up of `bytes` bytes.
     pub const fn new(bytes: usize, motion: Motion, mover: Mover) -> Self {
-        BandwidthSetup {
-            bytes,
-            motion,
-            mover,
-        }
+        BandwidthSetup { bytes, motion, mover }
     }
 }
 
@@ -82,13 +76,7 @@ impl Setup for BandwidthSetup {
             Motion::CopyNonTemporal => [1, 0, 0, 1],
         }
         .map(|blocks| blocks * BLOCK);
-        let flow = Flow {
-            loaded,
-            stored,
-            updated,
-            bypassing,
-            width,
-        };
+        let flow = Flow { loaded, stored, updated, bypassing, width };
         moved(parameters, self.bytes, flow, &STREAMS)
     }
 }
@@ -132,12 +120,7 @@ impl Setup for BesideSetup {
         Ok(Workload::Steady {
             kernel: Box::new(kernel),
             period,
-            beside: Some(BackgroundLoad {
-                cpu,
-                bytes,
-                motion,
-                vector,
-            }),
+            beside: Some(BackgroundLoad { cpu, bytes, motion, vector }),
         })
     }
 }

@@ -46,18 +46,12 @@ pub(crate) fn on_all_cores(e: &Evidence<'_>, series: &str) -> Testable<(usize, R
         return Ok((cores, e.at(series, cores as f64)?));
     }
     let (most, _) = e.last(series)?;
-    Err(not_all_cores(
-        &format!("`{series}` was timed"),
-        most as usize,
-        cores,
-    ))
+    Err(not_all_cores(&format!("`{series}` was timed"), most as usize, cores))
 }
 
 /// Says that a quick run timed fewer cores than there are.
 pub(crate) fn not_all_cores(what: &str, timed: usize, cores: usize) -> Untestable {
-    Untestable(format!(
-        "{what} on {timed} of {cores} cores: `--profile full` times all of them"
-    ))
+    Untestable(format!("{what} on {timed} of {cores} cores: `--profile full` times all of them"))
 }
 
 /// Returns the largest measured number of threads that each have a core, if there are two cores.

@@ -30,11 +30,7 @@ pub struct CountSetup {
 
 impl CountSetup {
     const fn new(name: &'static str, argument: u64, found: Found) -> Self {
-        CountSetup {
-            name,
-            argument,
-            found,
-        }
+        CountSetup { name, argument, found }
     }
 
     /// Returns a number that `find` finds in `bytes` bytes of memory. `find` also gets `argument`.
@@ -137,11 +133,7 @@ impl Counted {
         within: (f64, f64),
         count: fn() -> Testable<f64>,
     ) -> Self {
-        Counted {
-            series,
-            count,
-            within,
-        }
+        Counted { series, count, within }
     }
 
     /// Returns one case per number.

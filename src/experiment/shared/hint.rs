@@ -41,9 +41,7 @@ pub struct HintSetup {
 pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
     match hint != Hint::Write || context.features.has(Feature::Prefetchw) {
         true => Ok(()),
-        false => Err(Untestable::because(
-            "this CPU executes prefetchw as a no-op",
-        )),
+        false => Err(Untestable::because("this CPU executes prefetchw as a no-op")),
     }
 }
 
@@ -72,13 +70,8 @@ impl Setup for HintSetup {
         let (region, past) = region
             .split(BYTES)
             .ok_or_else(|| Untestable("the memory has no room for the sweep".to_owned()))?;
-        let lines = Lines {
-            past: sweep(past)?,
-            shots: 0,
-            region,
-            rng: Rng::new(self.seed),
-            line: 0,
-        };
+        let lines =
+            Lines { past: sweep(past)?, shots: 0, region, rng: Rng::new(self.seed), line: 0 };
         Ok(match self.place {
             Place::Flushed => lines.brought(|_| {}),
             // SAFETY: `brought` passes the address of a line of the region.

@@ -29,19 +29,10 @@ impl Setup for FillSetup {
 
     /// Predicts only fills of whole lines.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let none = Flow {
-            width: Some(16),
-            ..Flow::default()
-        };
+        let none = Flow { width: Some(16), ..Flow::default() };
         let flow = match self.way {
-            FillWay::Cached => Flow {
-                stored: LINE,
-                ..none
-            },
-            FillWay::NonTemporal => Flow {
-                bypassing: LINE,
-                ..none
-            },
+            FillWay::Cached => Flow { stored: LINE, ..none },
+            FillWay::NonTemporal => Flow { bypassing: LINE, ..none },
             _ => return None,
         };
         moved(parameters, self.bytes, flow, &LINES)
@@ -82,11 +73,7 @@ impl Setup for LoadSetup {
 
     /// Predicts a non-temporal load as an ordinary load, which it is on ordinary memory.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let flow = Flow {
-            loaded: LINE,
-            width: Some(self.width),
-            ..Flow::default()
-        };
+        let flow = Flow { loaded: LINE, width: Some(self.width), ..Flow::default() };
         moved(parameters, self.bytes, flow, &LINES)
     }
 }

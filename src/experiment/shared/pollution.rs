@@ -51,12 +51,7 @@ impl PollutionSetup {
     /// Returns a hot set of half of L2, and at least four times as many passing bytes.
     pub fn in_l2(machine: &Machine, passage: Passage) -> Self {
         let hot = (machine.ranges.l2.hi as usize).next_multiple_of(LINE);
-        PollutionSetup {
-            hot,
-            passing: (4 * hot).next_power_of_two(),
-            passage,
-            seed: machine.seed,
-        }
+        PollutionSetup { hot, passing: (4 * hot).next_power_of_two(), passage, seed: machine.seed }
     }
 }
 
@@ -71,9 +66,7 @@ impl Setup for PollutionSetup {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let sse41 = context.features.sse41();
         if self.passage == Passage::NonTemporalLoad && sse41.is_none() {
-            return Err(Untestable::because(
-                "movntdqa needs SSE4.1, which this CPU lacks",
-            ));
+            return Err(Untestable::because("movntdqa needs SSE4.1, which this CPU lacks"));
         }
         #[cfg(not(target_feature = "sse2"))]
         if self.passage == Passage::NonTemporalLoad {

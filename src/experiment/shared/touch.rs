@@ -40,9 +40,7 @@ impl Setup for TouchSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let page = self.pages.bytes();
         let mut memory =
-            context
-                .host
-                .memory(page * self.count, self.pages, &MemoryPolicy::Default)?;
+            context.host.memory(page * self.count, self.pages, &MemoryPolicy::Default)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
             return Err(Untestable(format!(
                 "2 MiB pages were requested, and the kernel gave: {}",
@@ -59,17 +57,8 @@ impl Setup for TouchSetup {
             _ => {}
         }
         Ok(Workload::shot(
-            TouchShot {
-                memory,
-                page,
-                touch: self.touch,
-                call,
-            },
-            Work {
-                stores: 1,
-                bytes_written: page as u32,
-                ..Work::default()
-            },
+            TouchShot { memory, page, touch: self.touch, call },
+            Work { stores: 1, bytes_written: page as u32, ..Work::default() },
         ))
     }
 }
@@ -149,18 +138,12 @@ impl Setup for TouchGroupSetup {
         let page = Pages::Base.bytes();
         let worker = |&cpu: &usize| -> Testable<Worker<'m>> {
             let mut memory =
-                context
-                    .host
-                    .memory(page * self.pages, Pages::Base, &MemoryPolicy::Default)?;
+                context.host.memory(page * self.pages, Pages::Base, &MemoryPolicy::Default)?;
             memory.give_back()?;
             Ok(Worker::new(cpu, FirstTouches { memory, next: 0 }))
         };
         let workers = self.cpus.iter().map(worker).collect::<Result<_, _>>()?;
-        Ok(Workload::at_once(
-            workers,
-            SampleOf::Median,
-            self.pages as u64,
-        ))
+        Ok(Workload::at_once(workers, SampleOf::Median, self.pages as u64))
     }
 }
 
@@ -185,11 +168,7 @@ impl Kernel for FirstTouches {
     }
 
     fn work(&self) -> Work {
-        Work {
-            stores: 1,
-            bytes_written: Pages::Base.bytes() as u32,
-            ..Work::default()
-        }
+        Work { stores: 1, bytes_written: Pages::Base.bytes() as u32, ..Work::default() }
     }
 
     /// Reports the byte of each page, and touches it.

@@ -24,12 +24,7 @@ pub struct WalkSetup {
 impl WalkSetup {
     /// Returns a `Follow` walk over as many elements as fit `working_set` bytes, at least one.
     pub fn follow(layout: Layout, working_set: usize, order: Order) -> Self {
-        WalkSetup {
-            layout,
-            count: layout.count(working_set).max(1),
-            order,
-            step: Step::Follow,
-        }
+        WalkSetup { layout, count: layout.count(working_set).max(1), order, step: Step::Follow }
     }
 
     /// Returns the places of the elements, for predictions. Elements that straddle lines, or that are
@@ -186,10 +181,9 @@ pub(crate) fn all_different(cpus: &[usize]) -> Testable<()> {
     let different = cpus.iter().collect::<BTreeSet<_>>().len();
     match different == cpus.len() {
         true => Ok(()),
-        false => Err(Untestable(format!(
-            "this needs {} CPUs, and there are {different}",
-            cpus.len()
-        ))),
+        false => {
+            Err(Untestable(format!("this needs {} CPUs, and there are {different}", cpus.len())))
+        }
     }
 }
 
@@ -203,11 +197,7 @@ impl Setup for CompanySetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         all_different(&self.cpus)?;
-        Ok(Workload::at_once(
-            self.workers(region)?,
-            self.pace,
-            self.count as u64,
-        ))
+        Ok(Workload::at_once(self.workers(region)?, self.pace, self.count as u64))
     }
 }
 
@@ -260,9 +250,6 @@ mod tests {
         let context = Context::here();
         let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
         let reason = refused.unwrap_err().to_string();
-        assert!(
-            reason.contains("this needs 3 CPUs, and there are 2"),
-            "{reason}"
-        );
+        assert!(reason.contains("this needs 3 CPUs, and there are 2"), "{reason}");
     }
 }

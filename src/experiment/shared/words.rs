@@ -228,11 +228,7 @@ impl SharedFieldsSetup {
         {
             return Ok(Box::new(one));
         }
-        Ok(Box::new(Rounds {
-            words,
-            touched: touched.to_vec(),
-            way: self.way,
-        }))
+        Ok(Box::new(Rounds { words, touched: touched.to_vec(), way: self.way }))
     }
 }
 
@@ -245,10 +241,7 @@ impl Setup for SharedFieldsSetup {
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
         let worker = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
-            Ok(Worker {
-                cpu,
-                kernel: self.kernel(touched, words)?,
-            })
+            Ok(Worker { cpu, kernel: self.kernel(touched, words)? })
         };
         let workers = self.words.iter().zip(&self.cpus).map(worker);
         let workers = workers.collect::<Testable<_>>()?;
@@ -296,19 +289,11 @@ mod tests {
                 .collect();
             assert_eq!(works, [[1, 1], [3, 2], [1, 0]]);
             let mut accesses = Vec::new();
-            workers[1]
-                .kernel
-                .trace(1, &mut |access| accesses.push(access));
+            workers[1].kernel.trace(1, &mut |access| accesses.push(access));
             let (load, store) = (Access::load, Access::store);
             assert_eq!(
                 accesses,
-                [
-                    load(8, 8),
-                    store(8, 8),
-                    load(0, 8),
-                    load(120, 8),
-                    store(120, 8)
-                ]
+                [load(8, 8), store(8, 8), load(0, 8), load(120, 8), store(120, 8)]
             );
         }
     }
@@ -316,10 +301,7 @@ mod tests {
     #[test]
     fn a_word_outside_the_region_is_refused() {
         let setup = SharedFieldsSetup {
-            words: vec![vec![SharedWord {
-                at: 1 << 20,
-                write: true,
-            }]],
+            words: vec![vec![SharedWord { at: 1 << 20, write: true }]],
             ..setup(WordWay::Plain)
         };
         let context = Context::here();

@@ -90,10 +90,7 @@ const STORE_FORWARDING: Experiment = Experiment {
     source: "Beyond the papers. Intel's Optimization Reference Manual, \"Store Forwarding\", and \
              AMD's Software Optimization Guides, load-store unit, say when forwarding works; the \
              published cycles are from Travis Downs, 2019",
-    seen: &[seen(
-        "Zen 4",
-        "A store that crosses the end of a page does not forward to any load.",
-    )],
+    seen: &[seen("Zen 4", "A store that crosses the end of a page does not forward to any load.")],
     about: "A round trip is a store and a load of the stored value; each waits for the one before. \
             The chart shows the core cycles of a round trip for pairs of sizes, stored and loaded. \
             In the series \"into a general register\", the store is of a vector register, and a \
@@ -103,18 +100,15 @@ const STORE_FORWARDING: Experiment = Experiment {
             before either access is made, in one cycle or less (memory renaming). If a core splits \
             64-byte accesses into halves, it can forward two 32-byte stores to one 64-byte load.",
     plot: Some(
-        Plot::bars(
-            Axis::linear(PLACES),
-            Axis::linear("round trip"),
-            Unit::CoreCycles,
-        )
-        .beside(published![
-            "SNB" "Sandy Bridge, Xeon E5-1620 (Downs 2019)"
-            "HSW" "Haswell, i7-4770 (Downs 2019)"
-            "SKL" "Skylake, i7-6700HQ (Downs 2019)"
-            "ICL" "Ice Lake, i5-1035 (Downs 2019)"
-            "Zen 2" "Zen 2, EPYC 7262 (Downs 2019)"
-        ]),
+        Plot::bars(Axis::linear(PLACES), Axis::linear("round trip"), Unit::CoreCycles).beside(
+            published![
+                "SNB" "Sandy Bridge, Xeon E5-1620 (Downs 2019)"
+                "HSW" "Haswell, i7-4770 (Downs 2019)"
+                "SKL" "Skylake, i7-6700HQ (Downs 2019)"
+                "ICL" "Ice Lake, i5-1035 (Downs 2019)"
+                "Zen 2" "Zen 2, EPYC 7262 (Downs 2019)"
+            ],
+        ),
     ),
     cases: |_| {
         let mut cases = Vec::new();
@@ -330,11 +324,7 @@ const OFFSETS: Experiment = Experiment {
         for (store, load) in SWEPT {
             let trip = Trip::new(store, load);
             for offset in offsets(machine, trip) {
-                let setup = ForwardSetup {
-                    trip,
-                    store: home(trip, offset),
-                    load: offset,
-                };
+                let setup = ForwardSetup { trip, store: home(trip, offset), load: offset };
                 cases.push(Case::new(swept(store, load), offset as f64, setup));
             }
         }
@@ -366,11 +356,7 @@ const OFFSETS: Experiment = Experiment {
              slowest offset takes at most 1.5 times as long as the fastest",
             |e| {
                 let (inside, _) = sides(e, 64, 8)?;
-                at_most(
-                    "slowest offset over fastest",
-                    ratio(inside.1, inside.0),
-                    BLOCKED,
-                )
+                at_most("slowest offset over fastest", ratio(inside.1, inside.0), BLOCKED)
             },
         )
         .failing("At some offset nothing is forwarded, as across the middle of two halves."),
@@ -398,11 +384,7 @@ const OFFSETS: Experiment = Experiment {
 /// store overlap or, in a quick run, offsets that are a sixteenth of the wider access apart.
 fn offsets(machine: &Machine, trip: Trip) -> Vec<isize> {
     let (store, load) = (trip.store as isize, trip.load as isize);
-    let step = if machine.full {
-        1
-    } else {
-        (store.max(load) / 16).max(1)
-    };
+    let step = if machine.full { 1 } else { (store.max(load) / 16).max(1) };
     // Rounds towards zero, to a multiple of the step.
     let first = (1 - load) / step * step;
     (first..store).step_by(step as usize).collect()
@@ -424,9 +406,10 @@ fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Testable<(Ends, Ends)> 
         let all = offsets(e.machine, Trip::new(store, load)).into_iter();
         for offset in all.filter(|offset| (0..=last).contains(offset) == inside) {
             let value = *e.at(&swept(store, load), offset as f64)?;
-            ends = Some(ends.map_or((value, value), |(least, most)| {
-                (least.least(value), most.most(value))
-            }));
+            ends =
+                Some(ends.map_or((value, value), |(least, most)| {
+                    (least.least(value), most.most(value))
+                }));
         }
         Ok(ends)
     };

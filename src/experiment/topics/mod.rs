@@ -56,10 +56,7 @@ macro_rules! family {
     ($name:ident) => {
         /// The only family of this topic.
         pub(super) static FAMILIES: &[$crate::experiment::topics::Family] =
-            &[$crate::experiment::topics::Family {
-                name: stringify!($name),
-                experiments: ALL,
-            }];
+            &[$crate::experiment::topics::Family { name: stringify!($name), experiments: ALL }];
     };
 }
 
@@ -188,9 +185,8 @@ pub fn nearest(text: &str) -> Option<Named> {
         Named::Topic(topic) => distance(&text, topic.name),
     };
     let named = rows.chain(families).chain(topics);
-    let (edits, named) = named
-        .map(|named| (edits(&named), named))
-        .min_by_key(|(edits, _)| *edits)?;
+    let (edits, named) =
+        named.map(|named| (edits(&named), named)).min_by_key(|(edits, _)| *edits)?;
     (3 * edits <= text.chars().count()).then_some(named)
 }
 
@@ -200,14 +196,7 @@ mod tests {
 
     #[test]
     fn the_documents_have_128_rows_and_every_row_is_there_once() {
-        let parts = [
-            ('A', 8),
-            ('B', 16),
-            ('C', 10),
-            ('D', 46),
-            ('E', 44),
-            ('F', 4),
-        ];
+        let parts = [('A', 8), ('B', 16), ('C', 10), ('D', 46), ('E', 44), ('F', 4)];
         let expected: Vec<String> = parts
             .into_iter()
             .flat_map(|(part, count)| (1..=count).map(move |number| format!("{part}{number}")))
@@ -220,11 +209,7 @@ mod tests {
         // Strictly ascending order excludes duplicates.
         let places: Vec<(&str, u32)> = ours.iter().map(|row| place(row.id)).collect();
         assert!(places.is_sorted_by(|one, other| one < other), "{places:?}");
-        assert!(
-            places
-                .iter()
-                .all(|(part, number)| *part == "X" && *number > 0)
-        );
+        assert!(places.iter().all(|(part, number)| *part == "X" && *number > 0));
     }
 
     #[test]

@@ -301,10 +301,7 @@ mod tests {
         let skewed = refused(Layout::npad(7).skewed(8), Mode::Xmm16, &features);
         assert_eq!(skewed, Some(ChaseError::Load(16)));
         let last = Layout::npad(7).pointer_in_word(7);
-        assert_eq!(
-            refused(last, Mode::Xmm16, &features),
-            Some(ChaseError::Load(16))
-        );
+        assert_eq!(refused(last, Mode::Xmm16, &features), Some(ChaseError::Load(16)));
         assert_eq!(refused(Layout::npad(7), Mode::Xmm16, &features), None);
         assert_eq!(refused(last, Mode::Base, &features), None);
     }

@@ -19,19 +19,13 @@ pub struct IndexChase<'m> {
 impl<'m> IndexChase<'m> {
     /// Creates a walk that begins at the chain's cursor and does not check its indices.
     pub fn new(chain: Chain<'m>) -> Self {
-        IndexChase {
-            chain,
-            checked: false,
-        }
+        IndexChase { chain, checked: false }
     }
 
     /// Returns the same walk with each index checked against the array's length, as Java and safe Rust
     /// do.
     pub fn checked(self) -> Self {
-        IndexChase {
-            checked: true,
-            ..self
-        }
+        IndexChase { checked: true, ..self }
     }
 }
 
@@ -170,29 +164,17 @@ impl Oracle<'_, '_> {
         self.check("linefill_jump", chains, |&(size, fill), memory, then| {
             then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?))
         });
-        self.check(
-            "linefill_jump_checked",
-            chains,
-            |&(size, fill), memory, then| {
-                then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?).checked())
-            },
-        );
+        self.check("linefill_jump_checked", chains, |&(size, fill), memory, then| {
+            then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?).checked())
+        });
     }
 
     pub(crate) fn picks(&mut self) {
         let shapes = [(8, 1), (16, 7), (64, 300), (72, 300)];
         let orders = [Order::Sequential, Order::Random { seed: 9 }];
-        let cases = shapes
-            .into_iter()
-            .flat_map(|shape| orders.map(|order| (shape, order)));
-        self.check(
-            "linefill_pick",
-            cases,
-            |&((element, count), order), memory, then| {
-                then(&mut Gather::new(
-                    Picks::new(memory, element, count, order).ok()?,
-                ))
-            },
-        );
+        let cases = shapes.into_iter().flat_map(|shape| orders.map(|order| (shape, order)));
+        self.check("linefill_pick", cases, |&((element, count), order), memory, then| {
+            then(&mut Gather::new(Picks::new(memory, element, count, order).ok()?))
+        });
     }
 }

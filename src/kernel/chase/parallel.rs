@@ -87,9 +87,7 @@ impl Oracle<'_, '_> {
     pub(crate) fn lanes(&mut self) {
         let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
         self.check("linefill_lanes", shapes, |&(lanes, lines), memory, then| {
-            then(&mut ParallelChase::new(
-                Lanes::new(memory, lanes, lines, 13).ok()?,
-            ))
+            then(&mut ParallelChase::new(Lanes::new(memory, lanes, lines, 13).ok()?))
         });
     }
 }

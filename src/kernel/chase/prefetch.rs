@@ -92,16 +92,9 @@ impl<'m> PrefetchWalk<'m> {
         }
         if let Some(ahead) = ahead {
             let word = usize::from(ring.layout().pointer_offset() == 0);
-            ring.link_ahead(word, ahead.elements)
-                .map_err(PrefetchError::NoJumpPointer)?;
+            ring.link_ahead(word, ahead.elements).map_err(PrefetchError::NoJumpPointer)?;
         }
-        Ok(PrefetchWalk {
-            ring,
-            ahead,
-            work,
-            pace,
-            form: Form::default(),
-        })
+        Ok(PrefetchWalk { ring, ahead, work, pace, form: Form::default() })
     }
 
     /// Returns the same walk in another form.

@@ -84,11 +84,7 @@ impl<'m> SharedWalk<'m> {
             Visit::Lines if other_line(layout).is_none() => {
                 Err(VisitError::OneLine(layout.element()))
             }
-            _ => Ok(SharedWalk {
-                at: ring.first(),
-                ring,
-                visit,
-            }),
+            _ => Ok(SharedWalk { at: ring.first(), ring, visit }),
         }
     }
 

@@ -48,10 +48,7 @@ impl<'m> WideChase<'m> {
         let layout = ring.layout();
         let bytes = layout.element() - layout.pointer_offset();
         if bytes < width.bytes() {
-            return Err(WideChaseError::Narrow {
-                bytes,
-                width: width.bytes(),
-            });
+            return Err(WideChaseError::Narrow { bytes, width: width.bytes() });
         }
         let span = layout.span(ring.count());
         if width == Width::W4 && u32::try_from(span).is_err() {
@@ -134,11 +131,7 @@ const RINGS: [RingCase; 5] = [
     ring(Layout::npad(7), 1, RANDOM),
     ring(Layout::npad(7).spaced(128).skewed(61), 300, RANDOM),
     ring(Layout::npad(15).pointer_in_word(8), 300, RANDOM),
-    ring(
-        Layout::npad(7).one_a_page().skewed(4093),
-        30,
-        Order::Sequential,
-    ),
+    ring(Layout::npad(7).one_a_page().skewed(4093), 30, Order::Sequential),
 ];
 
 impl Oracle<'_, '_> {

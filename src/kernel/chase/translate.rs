@@ -62,13 +62,7 @@ impl<'m> Translate<'m> {
         if region.len() / PAGE < pages {
             return Err(TranslateError::RegionTooSmall(pages));
         }
-        Ok(Translate {
-            region,
-            reach,
-            form: Form::default(),
-            span: pages * PAGE,
-            place: 0,
-        })
+        Ok(Translate { region, reach, form: Form::default(), span: pages * PAGE, place: 0 })
     }
 
     /// Returns the same kernel in another form.

@@ -126,11 +126,7 @@ impl<'m> Walk<'m> {
         if step != Step::Follow && ring.layout().padding() == 0 {
             return Err(WalkError::NoPadding(step));
         }
-        Ok(Walk {
-            ring,
-            step,
-            form: Form::default(),
-        })
+        Ok(Walk { ring, step, form: Form::default() })
     }
 
     /// Returns the same walk in another form. Both take the same time: the loop waits for its loads.
@@ -160,11 +156,7 @@ pub(crate) fn padding_of(layout: &Layout) -> (isize, isize) {
     let word = WORD as isize;
     let last_word = layout.element() as isize - word;
     let first = if pointer == 0 { word } else { 0 };
-    let last = if pointer == last_word {
-        last_word - word
-    } else {
-        last_word
-    };
+    let last = if pointer == last_word { last_word - word } else { last_word };
     (first - pointer, last - pointer)
 }
 
@@ -315,19 +307,12 @@ impl<M> PageAlias<M> {
         // SAFETY: the caller vouches for the line; words at 0 and 8 are aligned within it.
         unsafe {
             first.cast::<usize>().write_volatile(second.addr() + SECOND);
-            first
-                .add(SECOND)
-                .cast::<usize>()
-                .write_volatile(first.addr());
+            first.add(SECOND).cast::<usize>().write_volatile(first.addr());
         }
         // The walk follows addresses that it finds in memory.
         first.expose_provenance();
         second.expose_provenance();
-        PageAlias {
-            _memory: memory,
-            at: first.addr(),
-            second: false,
-        }
+        PageAlias { _memory: memory, at: first.addr(), second: false }
     }
 }
 
@@ -365,18 +350,12 @@ impl Oracle<'_, '_> {
         self.walk("linefill_walk_inc", PADDED.into_iter(), &[Step::Inc]);
         let addnext = [Step::Addnext0, Step::Addnextlast];
         self.walk("linefill_walk_addnext", PADDED.into_iter(), &addnext);
-        let long = PADDED
-            .into_iter()
-            .filter(|ring| ring.layout.element() > LINE);
+        let long = PADDED.into_iter().filter(|ring| ring.layout.element() > LINE);
         let visits = [Visit::Lines, Visit::Work(53)];
         let cases = long.flat_map(|ring| visits.map(|visit| (ring, visit)));
-        self.check(
-            "linefill_walk_lines",
-            cases,
-            |(ring, visit), memory, then| {
-                then(&mut SharedWalk::new(ring.build(memory)?.share()?, *visit).ok()?)
-            },
-        );
+        self.check("linefill_walk_lines", cases, |(ring, visit), memory, then| {
+            then(&mut SharedWalk::new(ring.build(memory)?.share()?, *visit).ok()?)
+        });
     }
 
     /// Checks walks in both forms, and walks along a shared ring if the ring's words lie at multiples

@@ -28,12 +28,7 @@ pub enum Way {
 
 impl Way {
     /// All ways, in the table's order.
-    pub const ALL: [Way; 4] = [
-        Way::Plain,
-        Way::FetchAdd,
-        Way::CompareExchange,
-        Way::SpinLock,
-    ];
+    pub const ALL: [Way; 4] = [Way::Plain, Way::FetchAdd, Way::CompareExchange, Way::SpinLock];
 }
 
 /// Increments of one of the words that threads share. An operation is an increment, or a turn of the
@@ -181,11 +176,7 @@ impl<'m> QueueLock<'m> {
         // No other code reaches these words, and each node belongs to one thread.
         let words = region.into_atomics();
         let node = move |index: usize| (index + 1) * (APART / WORD);
-        Some((0..threads).map(move |index| QueueLock {
-            words,
-            node: node(index),
-            way,
-        }))
+        Some((0..threads).map(move |index| QueueLock { words, node: node(index), way }))
     }
 }
 
@@ -284,10 +275,9 @@ impl Oracle<'_, '_> {
     }
 
     pub(crate) fn queues(&mut self) {
-        for (name, way) in [
-            ("linefill_queue_ticket", QueueWay::Ticket),
-            ("linefill_queue_mcs", QueueWay::Mcs),
-        ] {
+        for (name, way) in
+            [("linefill_queue_ticket", QueueWay::Ticket), ("linefill_queue_mcs", QueueWay::Mcs)]
+        {
             self.check(name, [0, 1, 7, 200], |&index, memory, then| {
                 let mut threads = QueueLock::threads(memory, index + 1, way)?;
                 then(&mut threads.nth(index)?)

@@ -84,8 +84,7 @@ impl Kernel for RoundTrip<'_> {
         for _ in 0..operations {
             sink(Access::load(self.at, 8));
             sink(Access::store(self.at, 8));
-            self.word
-                .store(self.awaited.wrapping_add(1), Ordering::Relaxed);
+            self.word.store(self.awaited.wrapping_add(1), Ordering::Relaxed);
             self.awaited = self.awaited.wrapping_add(self.threads);
         }
         self.awaited

@@ -262,19 +262,12 @@ mod tests {
                 for clusters in [1, 2, 81] {
                     let run = |way| {
                         let mut sums = [Sum::default(); 81];
-                        let means = Means {
-                            x: &means[0][..clusters],
-                            y: &means[1][..clusters],
-                        };
+                        let means = Means { x: &means[0][..clusters], y: &means[1][..clusters] };
                         let sums_of = &mut sums[..clusters];
                         add_to_nearest(way, &xs[..count], &ys[..count], means, sums_of);
                         sums
                     };
-                    assert_eq!(
-                        run(way),
-                        run(NearestWay::Plain),
-                        "{way:?}, {count}, {clusters}"
-                    );
+                    assert_eq!(run(way), run(NearestWay::Plain), "{way:?}, {count}, {clusters}");
                 }
             }
         }
@@ -282,10 +275,7 @@ mod tests {
 
     #[test]
     fn of_equal_distances_the_first_counts() {
-        let means = Means {
-            x: &[1.0, -1.0, 1.0],
-            y: &[0.0; 3],
-        };
+        let means = Means { x: &[1.0, -1.0, 1.0], y: &[0.0; 3] };
         let mut sums = [Sum::default(); 3];
         let way = NearestWay::widest(&Features::detect());
         add_to_nearest(way, &[0.0; 33], &[2.0; 33], means, &mut sums);
@@ -296,10 +286,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "every mean has its sums")]
     fn missing_sums_are_noticed() {
-        let means = Means {
-            x: &[1.0, 2.0],
-            y: &[0.0; 2],
-        };
+        let means = Means { x: &[1.0, 2.0], y: &[0.0; 2] };
         add_to_nearest(NearestWay::Plain, &[], &[], means, &mut [Sum::default()]);
     }
 
@@ -309,11 +296,7 @@ mod tests {
         sum.add(1.0, 2.0);
         let mut both = sum;
         both.merge(&sum);
-        let wanted = Sum {
-            x: 2.0,
-            y: 4.0,
-            count: 2,
-        };
+        let wanted = Sum { x: 2.0, y: 4.0, count: 2 };
         assert_eq!(both, wanted);
     }
 }

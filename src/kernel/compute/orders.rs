@@ -46,11 +46,7 @@ impl<'m> Outstanding<'m> {
             Arrangement::Split => Way::Split,
             Arrangement::Apart => Way::Apart(features.avx2().ok_or(NoAvx2)?),
         };
-        Ok(Outstanding {
-            orders,
-            way,
-            batch: 0,
-        })
+        Ok(Outstanding { orders, way, batch: 0 })
     }
 
     /// Batches per pass over the orders.
@@ -102,9 +98,7 @@ impl Kernel for Outstanding<'_> {
     fn work(&self) -> Work {
         let (orders, together) = (Orders::BATCH as u32, self.together() as u32);
         let each = orders / together;
-        Work::default()
-            .load(each, together)
-            .load(each, 8 * together)
+        Work::default().load(each, together).load(each, 8 * together)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {

@@ -74,14 +74,10 @@ unsafe extern "sysv64" {
 
 impl Oracle<'_, '_> {
     pub(crate) fn register(&mut self) {
-        self.check("linefill_register", [()], |(), _, then| {
-            then(&mut Register::default())
-        });
+        self.check("linefill_register", [()], |(), _, then| then(&mut Register::default()));
     }
 
     pub(crate) fn addition(&mut self) {
-        self.check("linefill_addition", [()], |(), _, then| {
-            then(&mut Addition::default())
-        });
+        self.check("linefill_addition", [()], |(), _, then| then(&mut Addition::default()));
     }
 }

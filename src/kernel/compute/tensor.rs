@@ -173,12 +173,7 @@ impl<'m> ReadTensor<'m> {
         if !fits {
             return Err(ReadTensorError::Shape(get, shape));
         }
-        Ok(ReadTensor {
-            tensor,
-            get,
-            read: 0,
-            sum: 0.0,
-        })
+        Ok(ReadTensor { tensor, get, read: 0, sum: 0.0 })
     }
 
     /// Begins the next pass at the end of a pass.
@@ -341,13 +336,7 @@ impl Oracle<'_, '_> {
         shapes: [Shape; N],
         storages: [Storage; M],
     ) {
-        let of = |shape| {
-            move |storage| TensorCase {
-                get,
-                shape,
-                storage,
-            }
-        };
+        let of = |shape| move |storage| TensorCase { get, shape, storage };
         let cases = shapes.into_iter().flat_map(|shape| storages.map(of(shape)));
         self.check_cases(get.kernel().name, cases);
     }

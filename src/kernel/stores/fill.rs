@@ -127,12 +127,7 @@ impl<'m> FillLines<'m> {
             FillWay::Part { quarters } if !(1..=3).contains(&quarters) => {
                 Err(FillError::Quarters(quarters))
             }
-            _ => Ok(FillLines {
-                region,
-                way,
-                fill: way.assembled(),
-                done: 0,
-            }),
+            _ => Ok(FillLines { region, way, fill: way.assembled(), done: 0 }),
         }
     }
 
@@ -299,10 +294,7 @@ impl Oracle<'_, '_> {
             ("linefill_fill_rep_stosb", FillWay::RepStosb),
             ("linefill_fill_quarter", FillWay::Part { quarters: 1 }),
             ("linefill_fill_half", FillWay::Part { quarters: 2 }),
-            (
-                "linefill_fill_three_quarters",
-                FillWay::Part { quarters: 3 },
-            ),
+            ("linefill_fill_three_quarters", FillWay::Part { quarters: 3 }),
         ] {
             self.fill(name, &[way]);
         }
@@ -316,9 +308,7 @@ impl Oracle<'_, '_> {
             [FillWay::RepStosb] => &[Form::Assembly],
             _ => Form::on_vectors(),
         };
-        let cases = forms
-            .iter()
-            .flat_map(|form| ways.iter().map(move |way| (*form, *way)));
+        let cases = forms.iter().flat_map(|form| ways.iter().map(move |way| (*form, *way)));
         let cases = cases.flat_map(|case| [1, 2, 100].map(|lines| (case, lines)));
         self.check(name, cases, |&((form, way), lines), memory, then| {
             let (region, _) = memory.split(lines * LINE)?;

@@ -38,12 +38,7 @@ pub struct FlushLines<'m> {
 impl<'m> FlushLines<'m> {
     /// Creates the kernel; the flushes begin at the region's first line.
     pub fn new(region: Region<'m>, way: FlushWay) -> Self {
-        FlushLines {
-            region,
-            way,
-            form: Form::default(),
-            done: 0,
-        }
+        FlushLines { region, way, form: Form::default(), done: 0 }
     }
 
     /// Returns the same kernel in another form.
@@ -143,12 +138,7 @@ pub struct Rewrite<'m> {
 impl<'m> Rewrite<'m> {
     /// Creates the kernel with a count of 0.
     pub fn new(region: Region<'m>, way: RewriteWay) -> Self {
-        Rewrite {
-            region,
-            way,
-            form: Form::default(),
-            count: 0,
-        }
+        Rewrite { region, way, form: Form::default(), count: 0 }
     }
 
     /// Returns the same kernel in another form.

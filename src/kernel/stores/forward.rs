@@ -39,11 +39,7 @@ pub struct Trip {
 impl Trip {
     /// Creates a trip with one store of `store` bytes and one load of `load` bytes.
     pub const fn new(store: usize, load: usize) -> Self {
-        Trip {
-            store,
-            load,
-            passing: Passing::One,
-        }
+        Trip { store, load, passing: Passing::One }
     }
 
     /// Returns the same trip with another passing.
@@ -61,11 +57,7 @@ impl Trip {
 
     /// Bytes of the widest access.
     const fn widest(&self) -> usize {
-        if self.store > self.load {
-            self.store
-        } else {
-            self.load
-        }
+        if self.store > self.load { self.store } else { self.load }
     }
 }
 
@@ -153,10 +145,8 @@ routes! {
 impl Route {
     /// Returns the kernel of `trip`, if it exists and `features` support it.
     fn of(trip: Trip, features: Features) -> Result<&'static Route, ForwardError> {
-        let route = ROUTES
-            .iter()
-            .find(|route| route.trip == trip)
-            .ok_or(ForwardError::NoSuchTrip(trip))?;
+        let route =
+            ROUTES.iter().find(|route| route.trip == trip).ok_or(ForwardError::NoSuchTrip(trip))?;
         let able = match trip.widest() {
             64 => features.avx512().is_some(),
             32 => features.avx2().is_some(),
@@ -236,14 +226,7 @@ impl<'m> Forward<'m> {
         {
             return Err(ForwardError::Outside { store, load });
         }
-        Ok(Forward {
-            region,
-            trip,
-            kernel,
-            store,
-            load,
-            value: FIRST,
-        })
+        Ok(Forward { region, trip, kernel, store, load, value: FIRST })
     }
 }
 

@@ -93,10 +93,8 @@ unsafe extern "sysv64" {
 
 impl Oracle<'_, '_> {
     pub(crate) fn locks(&mut self) {
-        self.check(
-            "linefill_lock_add",
-            [0, 3, 56, 4096 + 17],
-            |&at, memory, then| then(&mut LockAdd::new(memory, at, None).ok()?),
-        );
+        self.check("linefill_lock_add", [0, 3, 56, 4096 + 17], |&at, memory, then| {
+            then(&mut LockAdd::new(memory, at, None).ok()?)
+        });
     }
 }

@@ -40,11 +40,7 @@ impl<'m> StoreBufferFill<'m> {
         if stores > MOST_PENDING {
             return Err(TooManyStores(stores));
         }
-        Ok(StoreBufferFill {
-            region,
-            stores,
-            count: 0,
-        })
+        Ok(StoreBufferFill { region, stores, count: 0 })
     }
 }
 
@@ -149,12 +145,7 @@ impl<'m> Alias4K<'m> {
             return Err(Alias4KError::Overlap { store, load });
         }
         region.set_word(load, (region.address() + load) as u64);
-        Ok(Alias4K {
-            region,
-            store,
-            load,
-            known,
-        })
+        Ok(Alias4K { region, store, load, known })
     }
 }
 
@@ -220,10 +211,9 @@ impl Oracle<'_, '_> {
 
     pub(crate) fn aliases(&mut self) {
         let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
-        for (kernel, known) in [
-            ("linefill_alias", StoreAddress::Early),
-            ("linefill_alias_late", StoreAddress::Late),
-        ] {
+        for (kernel, known) in
+            [("linefill_alias", StoreAddress::Early), ("linefill_alias_late", StoreAddress::Late)]
+        {
             self.check(kernel, places, |&(store, load), memory, then| {
                 then(&mut Alias4K::new(memory, store, load, known).ok()?)
             });

@@ -81,11 +81,7 @@ impl<'m> Speculate<'m> {
         seed: u64,
     ) -> Result<Self, SpeculateError> {
         lay_out(&mut region, shared, seed)?;
-        Ok(Speculate {
-            region,
-            issue,
-            value: FIRST,
-        })
+        Ok(Speculate { region, issue, value: FIRST })
     }
 }
 
@@ -147,9 +143,8 @@ impl Kernel for Speculate<'_> {
             sink(Access::store(STORE, WORD as u32));
             self.region.set_word(STORE, self.value);
             sink(Access::load(place, WORD as u32));
-            self.value = (0..TIMES).fold(self.region.word(place), |product, _| {
-                product.wrapping_mul(MULTIPLIER)
-            });
+            self.value = (0..TIMES)
+                .fold(self.region.word(place), |product, _| product.wrapping_mul(MULTIPLIER));
         }
         self.value
     }
@@ -178,12 +173,7 @@ impl<'m> SpeculateMiss<'m> {
     /// If the elements have no padding.
     pub fn new(ring: Ring<'m>, issue: Issue) -> Result<Self, SpeculateError> {
         let (other, store) = apart(&ring)?;
-        Ok(SpeculateMiss {
-            ring,
-            issue,
-            other,
-            store,
-        })
+        Ok(SpeculateMiss { ring, issue, other, store })
     }
 }
 
@@ -289,11 +279,7 @@ impl Oracle<'_, '_> {
     pub(crate) fn speculations(&mut self) {
         for (issue, chains, misses) in [
             (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
-            (
-                Issue::Ordered,
-                "linefill_speculate_ordered",
-                "linefill_speculate_miss_ordered",
-            ),
+            (Issue::Ordered, "linefill_speculate_ordered", "linefill_speculate_miss_ordered"),
         ] {
             let shared = [0, 1, 16, 128, 255, 256];
             self.check(chains, shared, |&shared, memory, then| {

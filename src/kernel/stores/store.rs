@@ -104,24 +104,13 @@ impl<'m> Store<'m> {
     ) -> Result<Self, StoreError> {
         let row_bytes = matrix.row_bytes();
         if !row_bytes.is_multiple_of(width.bytes()) {
-            return Err(StoreError::PartOfRow {
-                row_bytes,
-                width: width.bytes(),
-            });
+            return Err(StoreError::PartOfRow { row_bytes, width: width.bytes() });
         }
         let rows = matrix.rows() as u64;
         let columns = (row_bytes / width.bytes()) as u64;
         let lane = match sweep {
-            Sweep::Row => Lane {
-                stride: width.bytes(),
-                stores: rows * columns,
-                lanes: 1,
-            },
-            Sweep::Column => Lane {
-                stride: row_bytes,
-                stores: rows,
-                lanes: columns,
-            },
+            Sweep::Row => Lane { stride: width.bytes(), stores: rows * columns, lanes: 1 },
+            Sweep::Column => Lane { stride: row_bytes, stores: rows, lanes: columns },
         };
         Ok(Store {
             matrix,
@@ -129,12 +118,7 @@ impl<'m> Store<'m> {
             temporal,
             stores: assembled(temporal, width).call,
             lane,
-            at: Position {
-                done: 0,
-                store: 0,
-                lane: 0,
-                pass: 1,
-            },
+            at: Position { done: 0, store: 0, lane: 0, pass: 1 },
         })
     }
 
@@ -326,9 +310,7 @@ impl Oracle<'_, '_> {
             _ => Form::on_vectors(),
         };
         let sweeps = [Sweep::Row, Sweep::Column];
-        let cases = forms
-            .iter()
-            .flat_map(|form| sweeps.map(|sweep| (form, sweep)));
+        let cases = forms.iter().flat_map(|form| sweeps.map(|sweep| (form, sweep)));
         let cases = cases.flat_map(|case| matrices.map(|matrix| (case, matrix)));
         self.check(
             assembled(temporal, width).name,

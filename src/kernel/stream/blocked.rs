@@ -54,21 +54,13 @@ impl<'m> Blocked<'m> {
     pub fn new(region: Region<'m>, lines: usize, times: u32) -> Result<Self, BlockedError> {
         let room = region.len() / LINE;
         if lines == 0 || lines > room {
-            return Err(BlockedError::Lines {
-                lines,
-                region: room,
-            });
+            return Err(BlockedError::Lines { lines, region: room });
         }
         let bytes = ((lines * LINE) as u64).checked_mul(u64::from(times));
         if times == 0 || bytes.is_none_or(|bytes| bytes > u64::from(u32::MAX)) {
             return Err(BlockedError::Times(times));
         }
-        Ok(Blocked {
-            region,
-            lines,
-            times,
-            block: 0,
-        })
+        Ok(Blocked { region, lines, times, block: 0 })
     }
 
     /// Blocks per pass over the region.
@@ -139,10 +131,7 @@ mod tests {
         let room = region.len() / LINE;
         for lines in [0, room + 1] {
             let refused = Blocked::new(region.reborrow(), lines, 2).unwrap_err();
-            let expected = BlockedError::Lines {
-                lines,
-                region: room,
-            };
+            let expected = BlockedError::Lines { lines, region: room };
             assert_eq!(refused, expected);
         }
         let refused = Blocked::new(region.reborrow(), 64, 0).unwrap_err();

@@ -34,13 +34,7 @@ impl Blocks {
             return Err(BandwidthError::PartOfBlock { bytes, granularity });
         }
         let span = bytes / motion.parts();
-        Ok(Blocks {
-            motion,
-            vector,
-            span,
-            done: first % (span / BLOCK) as u64,
-            runs: 0,
-        })
+        Ok(Blocks { motion, vector, span, done: first % (span / BLOCK) as u64, runs: 0 })
     }
 
     /// Blocks per round.
@@ -161,9 +155,7 @@ impl Blocks {
         match self.motion {
             motion if motion.adds_up() => {
                 let sources = motion.parts() as u32 - 1;
-                Work::default()
-                    .load(sources * count, bytes)
-                    .store(count, bytes)
+                Work::default().load(sources * count, bytes).store(count, bytes)
             }
             motion if motion.reads_alone() => {
                 Work::default().load(motion.parts() as u32 * count, bytes)
@@ -218,8 +210,7 @@ impl Blocks {
                     // The loads of a line, then its stores.
                     if at % LINE == 0 {
                         let line = (here..here + LINE).step_by(width);
-                        line.clone()
-                            .for_each(|here| sink(Access::load(here, bytes)));
+                        line.clone().for_each(|here| sink(Access::load(here, bytes)));
                         line.for_each(|here| {
                             sink(match self.motion {
                                 Motion::Copy => Access::store(here + half, bytes),

@@ -53,12 +53,7 @@ pub struct Places {
 impl Places {
     /// The same eight places in every burst, at a distance of `apart` bytes.
     pub const fn fixed(first: usize, apart: usize) -> Self {
-        Places {
-            first,
-            apart,
-            step: 0,
-            window: 1,
-        }
+        Places { first, apart, step: 0, window: 1 }
     }
 
     /// `count` places at a distance of `stride` bytes, in ascending order.
@@ -79,12 +74,7 @@ impl Places {
         // Odd, so that every place is visited.
         let leap = (eighth / 1000 * 618 + eighth % 1000 * 618 / 1000) | 1;
         let across = Span::of(stride).times(eighth).bytes();
-        Places {
-            first,
-            apart: across,
-            step: Span::of(stride).times(leap).bytes(),
-            window: across,
-        }
+        Places { first, apart: across, step: Span::of(stride).times(leap).bytes(), window: across }
     }
 
     /// Bytes of region that accesses of `width` bytes need; `usize::MAX` if the number overflows.
@@ -103,11 +93,7 @@ impl Places {
     const fn grain(&self) -> usize {
         let low = self.step & self.step.wrapping_neg();
         // In either case at most the window.
-        if low == 0 || low > self.window {
-            self.window
-        } else {
-            low
-        }
+        if low == 0 || low > self.window { self.window } else { low }
     }
 
     /// Returns the byte offset of access `k` of the burst with this index. May wrap for places that have
@@ -185,10 +171,8 @@ impl<'m> Burst<'m> {
             return Err(BurstError::Window(places.window));
         }
         let needed = places.needed(width.bytes());
-        needed.within(region.len(), |needed, region| BurstError::RegionTooSmall {
-            needed,
-            region,
-        })?;
+        needed
+            .within(region.len(), |needed, region| BurstError::RegionTooSmall { needed, region })?;
         if transfer.aligned() {
             if width.bytes() != 16 {
                 return Err(BurstError::Width(width.bytes()));
@@ -198,13 +182,7 @@ impl<'m> Burst<'m> {
                 return Err(BurstError::Misaligned(odd));
             }
         }
-        Ok(Burst {
-            region,
-            places,
-            transfer,
-            width,
-            done: 0,
-        })
+        Ok(Burst { region, places, transfer, width, done: 0 })
     }
 
     /// Bursts per round over all places.
@@ -239,12 +217,7 @@ impl Kernel for Burst<'_> {
             return 0;
         }
         let kernel = kernel(self.transfer, self.width).call;
-        let Places {
-            first,
-            apart,
-            step,
-            window,
-        } = self.places;
+        let Places { first, apart, step, window } = self.places;
         let index = self.places.index(self.done);
         let mask = window as u64 - 1;
         let at = self.region.bytes_mut()[first..].as_mut_ptr();
@@ -393,10 +366,9 @@ mod tests {
     fn a_round_comes_by_every_place_once_in_either_order() {
         for (stride, count) in [(64, 8), (64, 128), (4096, 8), (128, 1024)] {
             let all: BTreeSet<_> = (0..count).map(|index| 5 + index * stride).collect();
-            for places in [
-                Places::sequential(5, stride, count),
-                Places::scattered(5, stride, count),
-            ] {
+            for places in
+                [Places::sequential(5, stride, count), Places::scattered(5, stride, count)]
+            {
                 assert_eq!(round(places), all, "{places:?}");
                 assert_eq!(places.span(4), 5 + (count - 1) * stride + 4);
                 assert_eq!(places.window / places.grain() * BURST, count);
@@ -443,10 +415,7 @@ mod tests {
         );
         assert_eq!(
             refused(Places::fixed(1000, 8), Transfer::Store, Width::W8),
-            BurstError::RegionTooSmall {
-                needed: 1064,
-                region: 1024
-            }
+            BurstError::RegionTooSmall { needed: 1064, region: 1024 }
         );
         assert_eq!(
             refused(Places::fixed(0, 16), Transfer::LoadAligned, Width::W8),

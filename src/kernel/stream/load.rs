@@ -116,10 +116,7 @@ impl<'m> LoadLines<'m> {
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
         match form {
             Form::Assembly => {
-                return Ok(LoadLines {
-                    line: self.line,
-                    ..Self::new(self.region, self.way)
-                });
+                return Ok(LoadLines { line: self.line, ..Self::new(self.region, self.way) });
             }
             Form::Intrinsics => self.loads = self.way.compiled().ok_or(NoIntrinsics)?,
         }
@@ -269,16 +266,12 @@ impl Oracle<'_, '_> {
         let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
         let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
         let parts = parts.into_iter().filter(|_| in_blocks);
-        self.check(
-            way.assembled().name,
-            lines.chain(parts),
-            |&(lines, reading), memory, then| {
-                let (region, _) = memory.split(lines * LINE)?;
-                match reading {
-                    Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),
-                    Err((lines, times)) => then(&mut Blocked::new(region, lines, times).ok()?),
-                }
-            },
-        );
+        self.check(way.assembled().name, lines.chain(parts), |&(lines, reading), memory, then| {
+            let (region, _) = memory.split(lines * LINE)?;
+            match reading {
+                Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),
+                Err((lines, times)) => then(&mut Blocked::new(region, lines, times).ok()?),
+            }
+        });
     }
 }

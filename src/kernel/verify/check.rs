@@ -139,11 +139,7 @@ impl<'m> Parts<'m> {
         for word in first.bytes_mut().chunks_exact_mut(8) {
             word.copy_from_slice(&rng.bits().to_ne_bytes());
         }
-        Some(Parts {
-            memory,
-            first,
-            left,
-        })
+        Some(Parts { memory, first, left })
     }
 
     /// Returns the memory of a case with its initial contents.
@@ -180,11 +176,7 @@ impl<'m> Parts<'m> {
             for (portion, (&kernel, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
                 let reference = reference(operations);
                 if reference != kernel && result.is_ok() {
-                    result = Err(Difference::Checksum {
-                        portion,
-                        kernel,
-                        reference,
-                    });
+                    result = Err(Difference::Checksum { portion, kernel, reference });
                 }
             }
             Some(())
@@ -204,11 +196,9 @@ impl<'m> Parts<'m> {
         };
         match pairs.find(differ) {
             None => Ok(()),
-            Some((offset, (&kernel, &reference))) => Err(Difference::Byte {
-                offset,
-                kernel,
-                reference,
-            }),
+            Some((offset, (&kernel, &reference))) => {
+                Err(Difference::Byte { offset, kernel, reference })
+            }
         }
     }
 
@@ -223,11 +213,7 @@ impl<'m> Parts<'m> {
                 };
                 let found = found.and_then(|traced| match traced == run {
                     true => Ok(()),
-                    false => Err(Difference::Place {
-                        portion,
-                        run,
-                        traced,
-                    }),
+                    false => Err(Difference::Place { portion, run, traced }),
                 });
                 result = result.and(found);
             }
@@ -270,11 +256,7 @@ fn trace_portion(
         ..kernel.work().times(operations as u32)
     };
     if traced != declared {
-        result = result.and(Err(Difference::Declared {
-            portion,
-            declared,
-            traced,
-        }));
+        result = result.and(Err(Difference::Declared { portion, declared, traced }));
     }
     result.map(|()| proof)
 }
@@ -322,11 +304,7 @@ mod tests {
         }
 
         fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
-            let offset = if self.1 == Fault::TracesOutside {
-                PART
-            } else {
-                64
-            };
+            let offset = if self.1 == Fault::TracesOutside { PART } else { 64 };
             for _ in 0..operations {
                 sink(Access::load(offset, 1));
                 sink(Access::store(offset, 1));
@@ -367,25 +345,16 @@ mod tests {
     fn every_fault_is_found_and_named() {
         let difference = |fault| found(fault).unwrap_err();
         assert_eq!(difference(Fault::Refuses), Difference::NotBuilt);
-        assert!(matches!(
-            difference(Fault::Returns),
-            Difference::Checksum { portion: 0, .. }
-        ));
+        assert!(matches!(difference(Fault::Returns), Difference::Checksum { portion: 0, .. }));
         assert!(matches!(
             difference(Fault::Writes),
             Difference::Byte { offset, kernel: 1, .. } if offset == PART - 1
         ));
-        assert!(matches!(
-            difference(Fault::Declares),
-            Difference::Declared { .. }
-        ));
+        assert!(matches!(difference(Fault::Declares), Difference::Declared { .. }));
         assert!(matches!(
             difference(Fault::TracesOutside),
             Difference::Outside(Access { offset: PART, .. })
         ));
-        assert!(matches!(
-            difference(Fault::TracesTooFar),
-            Difference::Place { portion: 1, .. }
-        ));
+        assert!(matches!(difference(Fault::TracesTooFar), Difference::Place { portion: 1, .. }));
     }
 }

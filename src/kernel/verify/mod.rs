@@ -30,10 +30,7 @@ impl<'m, 'r> Oracle<'m, 'r> {
         region: Region<'m>,
         report: &'r mut dyn FnMut(&'static str, Result<(), Mismatch>),
     ) -> Self {
-        Oracle {
-            parts: Parts::new(region),
-            report,
-        }
+        Oracle { parts: Parts::new(region), report }
     }
 
     /// Checks one kernel on `cases`. `build` makes a kernel from each case and passes it on. Stops at
@@ -44,9 +41,7 @@ impl<'m, 'r> Oracle<'m, 'r> {
         cases: impl IntoIterator<Item = C>,
         build: impl Fn(&C, Region<'_>, WithKernel<'_>) -> Built,
     ) {
-        self.check_each(name, cases, |parts, case| {
-            parts.check(&Pattern(&case, &build))
-        });
+        self.check_each(name, cases, |parts, case| parts.check(&Pattern(&case, &build)));
     }
 
     /// Like [`check`](Self::check), for cases with their own [`Case`] implementation.
@@ -64,19 +59,13 @@ impl<'m, 'r> Oracle<'m, 'r> {
         cases: impl IntoIterator<Item = C>,
         check: impl Fn(&mut Parts<'m>, C) -> Result<(), Difference>,
     ) {
-        let result = cases
-            .into_iter()
-            .enumerate()
-            .try_for_each(|(number, case)| {
-                let found = match &mut self.parts {
-                    Some(parts) => check(parts, case),
-                    None => Err(Difference::NotBuilt),
-                };
-                found.map_err(|difference| Mismatch {
-                    case: number,
-                    difference,
-                })
-            });
+        let result = cases.into_iter().enumerate().try_for_each(|(number, case)| {
+            let found = match &mut self.parts {
+                Some(parts) => check(parts, case),
+                None => Err(Difference::NotBuilt),
+            };
+            found.map_err(|difference| Mismatch { case: number, difference })
+        });
         (self.report)(name, result);
     }
 }
@@ -90,11 +79,7 @@ pub(crate) struct RingCase {
 }
 
 pub(crate) const fn ring(layout: Layout, count: usize, order: Order) -> RingCase {
-    RingCase {
-        layout,
-        count,
-        order,
-    }
+    RingCase { layout, count, order }
 }
 
 pub(crate) const RANDOM: Order = Order::Random { seed: 3 };
@@ -119,10 +104,8 @@ pub(crate) const PADDED: [RingCase; 10] = [
 ];
 
 /// Rings of bare pointers.
-pub(crate) const BARE: [RingCase; 2] = [
-    ring(Layout::npad(0), 777, RANDOM),
-    ring(Layout::npad(0), 64, Order::Sequential),
-];
+pub(crate) const BARE: [RingCase; 2] =
+    [ring(Layout::npad(0), 777, RANDOM), ring(Layout::npad(0), 64, Order::Sequential)];
 
 /// Rings of line-sized elements with the pointer in word number `word`.
 pub(crate) const fn lines(word: usize) -> [RingCase; 3] {

@@ -107,10 +107,9 @@ fn last_level(analysis: &Analysis) -> Range {
     };
     match ranges.llc.lo <= ranges.llc.hi {
         true => ranges.llc,
-        false => Range {
-            lo: BEYOND_L2 * bytes(2, Capacity::whole),
-            hi: bytes(3, Capacity::usable),
-        },
+        false => {
+            Range { lo: BEYOND_L2 * bytes(2, Capacity::whole), hi: bytes(3, Capacity::usable) }
+        }
     }
 }
 
@@ -183,15 +182,10 @@ fn l1_size(analysis: &Analysis, capacity: &Capacity) -> Option<f64> {
 fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Latency, String> {
     let level = |unit| match level {
         Some(3) => last_level_latency(&analysis.machine, &analysis.ladder, unit),
-        _ => evidence(analysis, &analysis.ladder, unit)
-            .level(LADDER, range)
-            .map(Interval::from),
+        _ => evidence(analysis, &analysis.ladder, unit).level(LADDER, range).map(Interval::from),
     };
     match level(Unit::Nanoseconds) {
-        Ok(nanoseconds) => Ok(Latency {
-            nanoseconds,
-            cycles: level(Unit::CoreCycles).ok(),
-        }),
+        Ok(nanoseconds) => Ok(Latency { nanoseconds, cycles: level(Unit::CoreCycles).ok() }),
         Err(reason) => Err(reason.to_string()),
     }
 }
@@ -217,15 +211,13 @@ fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, 
     };
     let mut widths = crate::kernel::Vector::BYTES.into_iter().rev();
     let widest = widths.find_map(of_width);
-    widest
-        .or_else(|| streamed(analysis, what, range, place))
-        .ok_or_else(|| {
-            let lacks = match points.is_empty() {
-                true => "was not run",
-                false => "has no working set there",
-            };
-            format!("no stream of the calibration lies in the {range}, and {BANDWIDTH} {lacks}")
-        })
+    widest.or_else(|| streamed(analysis, what, range, place)).ok_or_else(|| {
+        let lacks = match points.is_empty() {
+            true => "was not run",
+            false => "has no working set there",
+        };
+        format!("no stream of the calibration lies in the {range}, and {BANDWIDTH} {lacks}")
+    })
 }
 
 /// Returns the bandwidth of the calibration's stream of loads or stores in GB/s.
@@ -243,9 +235,7 @@ fn streamed(analysis: &Analysis, what: &str, range: Range, place: Option<f64>) -
     let mut streams = rates.series(stream.series()).ok()?;
     streams.retain(|(bytes, _)| *bytes > analysis.machine.ranges.l2.hi);
     let away = |bytes: f64| (bytes / place).ln().abs();
-    let nearest = streams
-        .into_iter()
-        .min_by(|a, b| away(a.0).total_cmp(&away(b.0)));
+    let nearest = streams.into_iter().min_by(|a, b| away(a.0).total_cmp(&away(b.0)));
     nearest.map(|(_, rate)| rate)
 }
 
@@ -258,10 +248,7 @@ fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
         Ok::<_, crate::experiment::Untestable>(points[0].1)
     };
     Some(match value(Unit::Nanoseconds) {
-        Ok(nanoseconds) => Ok(Latency {
-            nanoseconds,
-            cycles: value(Unit::CoreCycles).ok(),
-        }),
+        Ok(nanoseconds) => Ok(Latency { nanoseconds, cycles: value(Unit::CoreCycles).ok() }),
         Err(reason) => Err(reason.to_string()),
     })
 }

@@ -50,10 +50,7 @@ impl Summary {
     pub fn foremost(&self) -> Option<&Paper> {
         let decided = self.papers.iter().filter(|paper| paper.document.is_some());
         // Of several documents with this number, the first one counts.
-        let most = decided
-            .clone()
-            .map(|paper| paper.counts().decided())
-            .max()?;
+        let most = decided.clone().map(|paper| paper.counts().decided()).max()?;
         let mut decided = decided.filter(|paper| paper.counts().decided() == most);
         decided.next().filter(|_| most > 0)
     }
@@ -176,9 +173,7 @@ impl Finding {
     /// Returns the headline of the finding, with the number as [`number_text`] says it. What takes more time adds to
     /// it.
     pub fn headline(&self) -> String {
-        let Takeaway {
-            headline, shown, ..
-        } = self.takeaway;
+        let Takeaway { headline, shown, .. } = self.takeaway;
         match added(shown, self.now) {
             Some(added) => {
                 let added = format!("adds {} to", number_text(Shown::Share, added, Shown::words));
@@ -290,10 +285,7 @@ pub fn machine_name(record: &Record) -> MachineName {
 pub(super) fn named(header: &Header, core_per_tick: Option<f64>) -> MachineName {
     let cpu = &header.cpu;
     let brand = match cpu.brand.trim() {
-        "" => format!(
-            "{} family {:X}h model {:X}h",
-            cpu.vendor, cpu.family, cpu.model
-        ),
+        "" => format!("{} family {:X}h model {:X}h", cpu.vendor, cpu.family, cpu.model),
         brand => without_marks(brand),
     };
     let known = core_of(cpu).map(|core| core.name.to_owned());
@@ -330,11 +322,7 @@ impl MachineName {
 
     /// Returns the name for tables: `Zen 5, 2 vCPUs, KVM`.
     pub fn short(&self) -> String {
-        let kind = if self.hypervisor.is_some() {
-            "vCPU"
-        } else {
-            "CPU"
-        };
+        let kind = if self.hypervisor.is_some() { "vCPU" } else { "CPU" };
         let cpus = self.cpus.map(|(cpus, _)| counted(cpus, kind));
         let name = Some(self.core.as_ref().unwrap_or(&self.brand).clone());
         let parts = [name, cpus, self.hypervisor.clone()];
@@ -363,9 +351,7 @@ impl MachineName {
 impl core::fmt::Display for MachineName {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(&self.cpu())?;
-        self.extent()
-            .iter()
-            .try_for_each(|part| write!(f, ", {part}"))
+        self.extent().iter().try_for_each(|part| write!(f, ", {part}"))
     }
 }
 
@@ -380,11 +366,9 @@ mod tests {
 
     #[test]
     fn a_brand_loses_its_marks() {
-        let brands = [
-            "Intel(R) Xeon(R) Platinum 8581C CPU @ 2.10GHz",
-            "AMD EPYC 9654 96-Core Processor",
-        ]
-        .map(without_marks);
+        let brands =
+            ["Intel(R) Xeon(R) Platinum 8581C CPU @ 2.10GHz", "AMD EPYC 9654 96-Core Processor"]
+                .map(without_marks);
         assert_eq!(brands, ["Intel Xeon Platinum 8581C", "AMD EPYC 9654"]);
     }
 

@@ -57,9 +57,7 @@ pub fn papers(verdicts: &[VerdictLine]) -> Vec<Paper> {
             // A test checks that every section of the registry has a place in the outlines.
             let place = origin.and_then(|(_, section)| paper.place_of(section));
             let (chapter, part) = place.unwrap_or_default();
-            paper.chapters[chapter].parts[part]
-                .claims
-                .push(line.clone());
+            paper.chapters[chapter].parts[part].claims.push(line.clone());
         }
     }
     for paper in &mut papers {
@@ -81,17 +79,10 @@ fn outlines() -> Vec<Paper> {
         let text = line.trim_start();
         let (first, rest) = text.split_once('|').unwrap_or((text, ""));
         match (line.len() - text.len(), papers.last_mut()) {
-            (2, Some(paper)) => paper.chapters.push(Chapter {
-                name: text,
-                parts: Vec::new(),
-            }),
+            (2, Some(paper)) => paper.chapters.push(Chapter { name: text, parts: Vec::new() }),
             (4, Some(paper)) => {
                 if let Some(chapter) = paper.chapters.last_mut() {
-                    chapter.parts.push(Part {
-                        number: first,
-                        title: rest,
-                        claims: Vec::new(),
-                    });
+                    chapter.parts.push(Part { number: first, title: rest, claims: Vec::new() });
                 }
             }
             _ => {
@@ -220,10 +211,7 @@ impl Counts {
 }
 
 fn place(verdict: Verdict) -> usize {
-    Verdict::ALL
-        .iter()
-        .position(|of| *of == verdict)
-        .unwrap_or(0)
+    Verdict::ALL.iter().position(|of| *of == verdict).unwrap_or(0)
 }
 
 /// Returns whether `section` is the section of this number or lies within it: `3.3.2, Figure 3.10` lies

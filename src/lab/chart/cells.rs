@@ -34,14 +34,9 @@ pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
     let points = drawing.series.iter().flat_map(|series| &series.points);
     let points: Vec<Value> = points.map(|of| Value::exact(of.x, of.mid)).collect();
     let finite = points.iter().map(|of| of.mid).filter(|mid| mid.is_finite());
-    let (lo, hi) = finite.fold((f64::INFINITY, 0f64), |(lo, hi), mid| {
-        (lo.min(mid), hi.max(mid))
-    });
+    let (lo, hi) = finite.fold((f64::INFINITY, 0f64), |(lo, hi), mid| (lo.min(mid), hi.max(mid)));
     // If values differ by more than a factor of 8, the colours follow the ratios of the values.
-    let axis = AxisView {
-        log: lo > 0.0 && hi > 8.0 * lo,
-        ..drawing.y.clone()
-    };
+    let axis = AxisView { log: lo > 0.0 && hi > 8.0 * lo, ..drawing.y.clone() };
     let height = Scale::of_values(&axis, points.iter(), 0.0, 1.0);
     let maps: Vec<Markup> = (0..drawing.owners.len())
         .filter_map(|owner| {
@@ -82,11 +77,7 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
         false => ROW + 12.0 * (lines - 1) as f64,
     };
     let heights: Vec<f64> = names.iter().map(|lines| row(lines.len())).collect();
-    let widest = names
-        .iter()
-        .flatten()
-        .map(|text| width(text))
-        .fold(24.0, f64::max);
+    let widest = names.iter().flatten().map(|text| width(text)).fold(24.0, f64::max);
     let left = widest.min(300.0) + 8.0;
     let wide = ((WIDE - left - 6.0) / columns.len().max(1) as f64).min(90.0);
     let used = (left + wide * columns.len() as f64 + 6.0).max(320.0);
@@ -94,12 +85,7 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
     let longest = named.iter().map(|text| width(text)).fold(0.0, f64::max);
     let few = wide > 13.0;
     let slanted = few && longest > wide - 4.0;
-    let top = 20.0
-        + if slanted {
-            (longest * 0.87).min(220.0)
-        } else {
-            14.0
-        };
+    let top = 20.0 + if slanted { (longest * 0.87).min(220.0) } else { 14.0 };
     let bottom = top + heights.iter().sum::<f64>();
     let mut y = top;
     let mut lanes = Vec::new();
@@ -107,11 +93,7 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
         lanes.push((y, *height));
         y += height;
     }
-    let every = if few {
-        1
-    } else {
-        (longest + 10.0).max(wide).div_euclid(wide) as usize + 1
-    };
+    let every = if few { 1 } else { (longest + 10.0).max(wide).div_euclid(wide) as usize + 1 };
     html! {
         div.wide role="group" tabindex="0" aria-label=(part.title) {
             svg.cells.broad[columns.len() > BROAD] width=(px(1.15 * used))

@@ -47,11 +47,7 @@ impl Lanes {
         let (labels, count) = (&labels, places.len());
         let there = |x: f64| (0..labels.len()).filter(move |&index| has(x, labels[index]));
         let headed = count > 1 && labels.len() > 1 && places.iter().any(|&x| there(x).count() > 1);
-        let mut all = Lanes {
-            lanes: Vec::new(),
-            headings: Vec::new(),
-            bottom: TOP,
-        };
+        let mut all = Lanes { lanes: Vec::new(), headings: Vec::new(), bottom: TOP };
         for x in places {
             let name = place(drawing.x, x);
             if headed {
@@ -61,10 +57,7 @@ impl Lanes {
                 };
                 all.bottom += AROUND;
                 let y = all.step(1);
-                all.headings.push(Lane {
-                    text: vec![text],
-                    y,
-                });
+                all.headings.push(Lane { text: vec![text], y });
             }
             for index in there(x) {
                 let text = match (headed || count == 1, labels.len()) {

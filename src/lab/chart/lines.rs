@@ -25,10 +25,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
     let parts: Vec<Markup> = groups(&labels)
         .iter()
         .map(|labels| {
-            let of_part = drawing
-                .series
-                .iter()
-                .filter(|series| labels.contains(&series.label));
+            let of_part = drawing.series.iter().filter(|series| labels.contains(&series.label));
             let part = drawing.with(of_part.cloned().collect());
             html! { div.panel { (curves(drawing, &part, true)) (marks::labels(&part)) } }
         })
@@ -57,9 +54,7 @@ fn groups<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
     let parts = |label: &'a str| label.split([',', ':']).map(str::trim).collect::<Vec<_>>();
     let most = labels.iter().map(|label| parts(label).len()).max();
     let by_part = (0..most.unwrap_or(0)).map(|part| {
-        let keyed = labels
-            .iter()
-            .map(|&label| (parts(label).get(part).copied(), label));
+        let keyed = labels.iter().map(|&label| (parts(label).get(part).copied(), label));
         let groups = grouped(keyed).into_iter().map(|(_, group)| group);
         // Labels that share the part with no other label are grouped in their order.
         let (mut groups, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);
@@ -199,11 +194,9 @@ fn rules(drawing: &Drawing<'_>, across: &Scale, high: f64) -> Markup {
     let mut texts = Vec::new();
     for rule in drawing.rules {
         let place = across.place(rule.x);
-        if let Some(x) = place.filter(|_| {
-            across
-                .share(rule.x)
-                .is_some_and(|share| (0.0..=1.0).contains(&share))
-        }) {
+        if let Some(x) =
+            place.filter(|_| across.share(rule.x).is_some_and(|share| (0.0..=1.0).contains(&share)))
+        {
             lines.upright(x, TOP, high - BOTTOM);
             texts.push((x, &rule.label));
         }
@@ -292,10 +285,8 @@ fn ends(
         let mut places = last.filter_map(|v| Some((across.place(v.x)?, up.place(v.mid)?)));
         places.next()
     };
-    let mut labels: Vec<(f64, &Series<'_>)> = own
-        .iter()
-        .filter_map(|series| Some((end(series)?.1, *series)))
-        .collect();
+    let mut labels: Vec<(f64, &Series<'_>)> =
+        own.iter().filter_map(|series| Some((end(series)?.1, *series))).collect();
     least_first(&mut labels, |(y, _)| *y);
     let mut least = TOP;
     for (y, _) in &mut labels {
@@ -318,9 +309,7 @@ mod tests {
         let labels = ["1 KiB, read", "1 KiB, write", "4 KiB, read", "4 KiB, write"];
         let by_size: [&[&str]; 2] = [&labels[..2], &labels[2..]];
         assert_eq!(groups(&labels), by_size);
-        let one_alone = [
-            "read, 1", "read, 2", "write, 1", "write, 2", "write, 4", "rep",
-        ];
+        let one_alone = ["read, 1", "read, 2", "write, 1", "write, 2", "write, 4", "rep"];
         let parts: [&[&str]; 3] = [&one_alone[..2], &one_alone[2..5], &one_alone[5..]];
         assert_eq!(groups(&one_alone), parts);
         let plain = ["a", "b", "c", "d", "e", "f", "g"];

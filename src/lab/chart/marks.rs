@@ -64,15 +64,7 @@ impl Path {
 
     /// Adds a rectangle.
     pub(super) fn cell(&mut self, x: f64, y: f64, width: f64, height: f64) {
-        let _ = write!(
-            self.0,
-            "M{} {}h{}v{}h{}z",
-            px(x),
-            px(y),
-            px(width),
-            px(height),
-            px(-width)
-        );
+        let _ = write!(self.0, "M{} {}h{}v{}h{}z", px(x), px(y), px(width), px(height), px(-width));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -133,13 +125,9 @@ pub(super) fn group(
     marks: &Markup,
 ) -> Markup {
     let points = series.points.iter().enumerate();
-    let skipped: Vec<String> = points
-        .filter(|(_, value)| !drawn(value))
-        .map(|(index, _)| index.to_string())
-        .collect();
-    let column = series
-        .column
-        .map(|(table, column)| format!("{table} {column}"));
+    let skipped: Vec<String> =
+        points.filter(|(_, value)| !drawn(value)).map(|(index, _)| index.to_string()).collect();
+    let column = series.column.map(|(table, column)| format!("{table} {column}"));
     let carried = series.column.is_none().then(|| {
         let points = series.points.iter().map(|value| hover_data(drawing, value));
         points.collect::<Vec<_>>().join(";")
@@ -182,11 +170,7 @@ pub(super) fn labels(drawing: &Drawing<'_>) -> Markup {
 /// Draws the legend of the owners; nothing if there is only one.
 pub(super) fn owners(drawing: &Drawing<'_>) -> Markup {
     let has = |owner: usize| drawing.series.iter().any(|series| series.owner == owner);
-    let owners = drawing
-        .owners
-        .iter()
-        .enumerate()
-        .filter(|(owner, _)| has(*owner));
+    let owners = drawing.owners.iter().enumerate().filter(|(owner, _)| has(*owner));
     let owners: Vec<_> = owners.collect();
     html! {
         @if owners.len() > 1 {
@@ -244,10 +228,7 @@ mod tests {
 
     #[test]
     fn texts_break_at_spaces() {
-        assert_eq!(
-            wrapped("a store to one word", 8),
-            ["a store", "to one", "word"]
-        );
+        assert_eq!(wrapped("a store to one word", 8), ["a store", "to one", "word"]);
         assert_eq!(wrapped("", 8), [""]);
     }
 }

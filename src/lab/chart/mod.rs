@@ -62,22 +62,12 @@ pub struct Value {
 impl Value {
     /// Creates a value with its interval.
     pub fn at(x: f64, value: Interval) -> Self {
-        Value {
-            x,
-            lo: value.lo,
-            mid: value.center(),
-            hi: value.hi,
-        }
+        Value { x, lo: value.lo, mid: value.center(), hi: value.hi }
     }
 
     /// Creates a value without a known interval.
     pub const fn exact(x: f64, mid: f64) -> Self {
-        Value {
-            x,
-            lo: mid,
-            mid,
-            hi: mid,
-        }
+        Value { x, lo: mid, mid, hi: mid }
     }
 }
 
@@ -200,17 +190,12 @@ impl<'a> Drawing<'a> {
     }
 
     fn role(&self, series: &Series<'_>) -> Role {
-        self.owners
-            .get(series.owner)
-            .map_or(Role::Here, |owner| owner.role)
+        self.owners.get(series.owner).map_or(Role::Here, |owner| owner.role)
     }
 
     /// Returns the drawing with only these series.
     fn with(&self, series: Vec<Series<'a>>) -> Self {
-        Drawing {
-            series,
-            ..self.clone()
-        }
+        Drawing { series, ..self.clone() }
     }
 
     /// Returns whether the horizontal axis is a list of things, so that lines between them would mean

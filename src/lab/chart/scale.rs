@@ -31,14 +31,7 @@ impl Scale {
     /// Creates a scale for places on the horizontal axis, between the coordinates `from` and `to`.
     pub(super) fn across(axis: &AxisView, places: &[f64], from: f64, to: f64) -> Self {
         let (lo, hi) = ends(places.iter().copied(), axis.log);
-        Scale {
-            log: axis.log,
-            lo,
-            hi,
-            from,
-            to,
-        }
-        .padded(0.015)
+        Scale { log: axis.log, lo, hi, from, to }.padded(0.015)
     }
 
     /// Creates a scale for values with their intervals, between the coordinates `from` and `to`. A linear
@@ -51,19 +44,10 @@ impl Scale {
     ) -> Self {
         let log = axis.log;
         let (least, most) = ends(values.clone().map(|value| value.mid), log);
-        let (lo, hi) = ends(
-            values.flat_map(|value| [value.lo, value.mid, value.hi]),
-            log,
-        );
+        let (lo, hi) = ends(values.flat_map(|value| [value.lo, value.mid, value.hi]), log);
         // An interval that reaches far beyond the values is cut off, because the full interval would flatten
         // the curves.
-        let scale = |lo, hi| Scale {
-            log,
-            lo,
-            hi,
-            from,
-            to,
-        };
+        let scale = |lo, hi| Scale { log, lo, hi, from, to };
         if log {
             return scale(lo.max(least / 2.0), hi.min(most * 2.0)).padded(0.04);
         }
@@ -79,18 +63,10 @@ impl Scale {
     fn padded(self, share: f64) -> Self {
         if self.log {
             let by = (self.hi / self.lo).powf(share);
-            return Scale {
-                lo: self.lo / by,
-                hi: self.hi * by,
-                ..self
-            };
+            return Scale { lo: self.lo / by, hi: self.hi * by, ..self };
         }
         let by = (self.hi - self.lo) * share;
-        Scale {
-            lo: self.lo - by,
-            hi: self.hi + by,
-            ..self
-        }
+        Scale { lo: self.lo - by, hi: self.hi + by, ..self }
     }
 
     /// Returns the coordinate at which the scale starts.
@@ -140,18 +116,13 @@ impl Scale {
             let there = (-1e-9..=1.0 + 1e-9).contains(&share);
             there.then_some((self.from + share * (self.to - self.from), text))
         };
-        ticks(axis, self.lo, self.hi)
-            .into_iter()
-            .filter_map(within)
-            .collect()
+        ticks(axis, self.lo, self.hi).into_iter().filter_map(within).collect()
     }
 
     /// Formats the scale for the script: `log lo hi from to`.
     pub(super) fn for_script(&self) -> String {
         let kind = if self.log { "log" } else { "lin" };
-        let Scale {
-            lo, hi, from, to, ..
-        } = self;
+        let Scale { lo, hi, from, to, .. } = self;
         format!("{kind} {lo:.6e} {hi:.6e} {from:.1} {to:.1}")
     }
 }
@@ -160,9 +131,7 @@ impl Scale {
 fn ends(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     let (lo, hi) = values
         .filter(|value| drawable(*value, log))
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| {
-            (lo.min(value), hi.max(value))
-        });
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| (lo.min(value), hi.max(value)));
     if lo > hi {
         return (1.0, 10.0);
     }
@@ -222,9 +191,7 @@ fn named(axis: &AxisView, value: f64) -> Option<&str> {
 /// Returns the label of an axis; empty if the label names places instead.
 pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
     let numbered = |part: &str| {
-        let number = part
-            .strip_suffix(')')
-            .and_then(|part| part.rsplit_once(" ("));
+        let number = part.strip_suffix(')').and_then(|part| part.rsplit_once(" ("));
         number.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
     };
     match axis.label.split(", ").any(numbered) {
@@ -246,10 +213,7 @@ pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
         (false, true) => multiples(lo, hi),
         (false, false) => return even(axis, lo, hi),
     };
-    values
-        .into_iter()
-        .map(|value| (value, place(axis, value)))
-        .collect()
+    values.into_iter().map(|value| (value, place(axis, value))).collect()
 }
 
 /// Returns round numbers at equal distances, all with the same number of decimals.
@@ -277,10 +241,7 @@ fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
         13..=30 => 4,
         span => span / 6,
     };
-    (first..=last)
-        .filter(|power| power % step == 0)
-        .map(|power| 2f64.powi(power))
-        .collect()
+    (first..=last).filter(|power| power % step == 0).map(|power| 2f64.powi(power)).collect()
 }
 
 /// Returns multiples of a power of two.
@@ -324,11 +285,7 @@ fn round_step(step: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const LOG: AxisView = AxisView {
-        label: String::new(),
-        log: true,
-        bytes: false,
-    };
+    const LOG: AxisView = AxisView { label: String::new(), log: true, bytes: false };
 
     #[test]
     fn what_cannot_be_drawn_has_no_place() {
@@ -338,10 +295,7 @@ mod tests {
         for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(scale.place(odd), None, "{odd}");
         }
-        assert_eq!(
-            (scale.within(0.0), scale.within(f64::INFINITY)),
-            (100.0, 0.0)
-        );
+        assert_eq!((scale.within(0.0), scale.within(f64::INFINITY)), (100.0, 0.0));
     }
 
     #[test]
@@ -364,10 +318,7 @@ mod tests {
 
     #[test]
     fn places_have_names_where_the_label_gives_them() {
-        let axis = |label: &str| AxisView {
-            label: label.to_owned(),
-            ..AxisView::default()
-        };
+        let axis = |label: &str| AxisView { label: label.to_owned(), ..AxisView::default() };
         let storage = axis("flat (0), nested, shuffled (1)");
         assert_eq!(place(&storage, 0.0), "flat");
         assert_eq!(place(&storage, 1.0), "shuffled");
@@ -381,20 +332,11 @@ mod tests {
 
     #[test]
     fn a_logarithmic_axis_has_few_round_ticks() {
-        let sizes = AxisView {
-            bytes: true,
-            log: true,
-            ..AxisView::default()
-        };
-        let texts: Vec<String> = ticks(&sizes, 4096.0, 268435456.0)
-            .into_iter()
-            .map(|tick| tick.1)
-            .collect();
+        let sizes = AxisView { bytes: true, log: true, ..AxisView::default() };
+        let texts: Vec<String> =
+            ticks(&sizes, 4096.0, 268435456.0).into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["4 KiB", "64 KiB", "1 MiB", "16 MiB", "256 MiB"]);
-        let plain = AxisView {
-            log: true,
-            ..AxisView::default()
-        };
+        let plain = AxisView { log: true, ..AxisView::default() };
         let values: Vec<f64> = ticks(&plain, 4.0, 90.0).iter().map(|t| t.0).collect();
         assert_eq!(values, [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         let values: Vec<f64> = ticks(&plain, 85.0, 165.0).iter().map(|t| t.0).collect();
@@ -404,14 +346,9 @@ mod tests {
 
     #[test]
     fn a_linear_axis_of_bytes_has_multiples_of_a_power_of_two() {
-        let distance = AxisView {
-            bytes: true,
-            ..AxisView::default()
-        };
-        let texts: Vec<String> = ticks(&distance, 64.0, 8192.0)
-            .into_iter()
-            .map(|tick| tick.1)
-            .collect();
+        let distance = AxisView { bytes: true, ..AxisView::default() };
+        let texts: Vec<String> =
+            ticks(&distance, 64.0, 8192.0).into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0 B", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]);
         let texts = |lo, hi| -> Vec<String> {
             let ticks = ticks(&AxisView::default(), lo, hi).into_iter();

@@ -169,10 +169,7 @@ fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
                 named(folder)
             );
         };
-        let name = |of: &str, source| Source {
-            name: of.to_owned(),
-            ..source
-        };
+        let name = |of: &str, source| Source { name: of.to_owned(), ..source };
         return Ok(Some(vec![name(baseline, before), name(NEW, now)]));
     }
     if let Some(name) = &args.baseline {
@@ -203,28 +200,17 @@ fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> 
     }
     let mut sources = sources.to_vec();
     if args.labels.len() > sources.len() {
-        bail!(
-            "--label: {} labels for {}",
-            args.labels.len(),
-            sources.len()
-        );
+        bail!("--label: {} labels for {}", args.labels.len(), sources.len());
     }
     for (source, label) in sources.iter_mut().zip(&args.labels) {
         source.name.clone_from(label);
     }
     let [first, other] = &sources[..] else {
-        bail!(
-            "functions are compared two by two, and these are {}",
-            sources.len()
-        );
+        bail!("functions are compared two by two, and these are {}", sources.len());
     };
     let mut found = compared(first, other);
     if found.pairs.is_empty() {
-        bail!(
-            "{} and {} have no function in common",
-            first.name,
-            other.name
-        );
+        bail!("{} and {} have no function in common", first.name, other.name);
     }
     found.judge(&gates).context("--fail-if")?;
     print(&found, format)?;

@@ -90,17 +90,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         let found = binary.types(&args.types)?;
         match args.json {
             true => {
-                let types: Vec<TypeJson<'_>> = found
-                    .iter()
-                    .map(|one| TypeJson::of(one, args.line))
-                    .collect();
+                let types: Vec<TypeJson<'_>> =
+                    found.iter().map(|one| TypeJson::of(one, args.line)).collect();
                 serde_json::to_string_pretty(&types)?
             }
-            false => found
-                .iter()
-                .map(|one| show(one, args))
-                .collect::<Vec<_>>()
-                .join("\n"),
+            false => found.iter().map(|one| show(one, args)).collect::<Vec<_>>().join("\n"),
         }
     };
     say(&text)?;
@@ -125,22 +119,14 @@ fn diff(args: &Args) -> Result<Status> {
 /// Warns about debug information that cannot be read.
 pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
     const SHOWN: usize = 3;
-    let places = Places {
-        named: debug_file,
-        tree: &debug_tree(),
-    };
+    let places = Places { named: debug_file, tree: &debug_tree() };
     let binary = Binary::open(path, &places)?;
     let missing = binary.missing();
     for problem in missing.iter().take(SHOWN) {
-        tell(format_args!(
-            "warning: {problem}; types that only it defines are left out"
-        ));
+        tell(format_args!("warning: {problem}; types that only it defines are left out"));
     }
     if missing.len() > SHOWN {
-        tell(format_args!(
-            "warning: and so for {} more files",
-            missing.len() - SHOWN
-        ));
+        tell(format_args!("warning: and so for {} more files", missing.len() - SHOWN));
     }
     Ok(binary)
 }
@@ -196,10 +182,7 @@ fn list(binary: &Binary, args: &Args) -> Result<String> {
 /// Formats a type, its numbers, and a better order of its members if there is one.
 fn show(definition: &Definition, args: &Args) -> String {
     let aggregate = &*definition.aggregate;
-    let style = Style {
-        line: args.line,
-        expand: args.expand,
-    };
+    let style = Style { line: args.line, expand: args.expand };
     let summary = Summary::of(aggregate, args.line);
     let mut text = format!("{}\n", from(definition));
     text += &format!("{}\n", declaration(aggregate, style));

@@ -66,12 +66,8 @@ pub(super) fn machine(args: &MachineArgs) -> Result<Status> {
         return of_record(record, args.format);
     }
     let stop = interrupt::install()?;
-    let request = Request {
-        cpu: args.cpu,
-        memory: args.memory,
-        masked: mask(),
-        ..Request::default()
-    };
+    let request =
+        Request { cpu: args.cpu, memory: args.memory, masked: mask(), ..Request::default() };
     let session = Session::open(&request, &root())?;
     let header = &session.header;
     announce(header);
@@ -136,12 +132,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<Status> {
     // Pins this thread first: on a hybrid CPU the checks depend on the kind of core that runs them.
     let (_pinned, mut notes) = hold(args.cpu, &root)?;
     notes.extend(unwatched());
-    let checkup = Checkup {
-        cpu,
-        checks: examine(&root, cpu),
-        notes,
-        strict: args.strict,
-    };
+    let checkup = Checkup { cpu, checks: examine(&root, cpu), notes, strict: args.strict };
     print(&checkup, args.format)?;
     Ok(Status::if_passed(!checkup.fails()))
 }

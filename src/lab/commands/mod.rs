@@ -97,11 +97,7 @@ enum Status {
 impl Status {
     /// Returns `Interrupted` if a signal stopped the command, else `Done`.
     fn unless_stopped(stopped: bool) -> Self {
-        if stopped {
-            Status::Interrupted
-        } else {
-            Status::Done
-        }
+        if stopped { Status::Interrupted } else { Status::Done }
     }
 
     /// Returns `Done` if all gates and checks passed, else `Failed`.
@@ -189,8 +185,7 @@ fn execute(command: Command) -> Result<Status> {
 
 /// Parses the number of a CPU.
 fn cpu_number(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
+    text.parse().map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
 }
 
 /// Parses the number of a memory node.
@@ -249,13 +244,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// As for [`Session::open`], and if Ctrl-C cannot be caught.
 fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let request = Request {
-        cpu,
-        node,
-        seed: 1,
-        masked: mask(),
-        ..Request::default()
-    };
+    let request = Request { cpu, node, seed: 1, masked: mask(), ..Request::default() };
     let session = Session::open(&request, &root())?;
     warn(&session.header);
     Ok((session, stop))
@@ -374,9 +363,7 @@ mod tests {
         let seconds = |text| super::duration(text).map(|time| time.as_secs()).ok();
         let times = ["60", "60s", "10m", "12h", "24h", "1440m"].map(seconds);
         assert_eq!(times, [60, 60, 600, 43_200, 86_400, 86_400].map(Some));
-        let wrong = [
-            "", "s", "h", "0h", "25h", "1d", "1.5h", "10 m", "-1h", "1hs",
-        ];
+        let wrong = ["", "s", "h", "0h", "25h", "1d", "1.5h", "10 m", "-1h", "1hs"];
         assert_eq!(wrong.map(seconds), [None; 10]);
     }
 

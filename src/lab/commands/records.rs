@@ -69,10 +69,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
             bail!("there is no {name}; `linefill run` makes one, and --record names another");
         }
         let ids: Vec<&str> = experiments.iter().map(|of| of.id).collect();
-        let rows = experiments.iter().map(|&experiment| Row {
-            experiment,
-            section: None,
-        });
+        let rows = experiments.iter().map(|&experiment| Row { experiment, section: None });
         let shown = Shown {
             rows: rows.collect(),
             record: format!(
@@ -92,13 +89,8 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
     let view = build(&analysis)?;
     let mut sections = view.sections;
     let mut row = |experiment: &'static Experiment| {
-        let at = sections
-            .iter()
-            .position(|section| section.id == experiment.id);
-        Row {
-            experiment,
-            section: at.map(|at| sections.swap_remove(at)),
-        }
+        let at = sections.iter().position(|section| section.id == experiment.id);
+        Row { experiment, section: at.map(|at| sections.swap_remove(at)) }
     };
     let mut rows: Vec<Row> = experiments.into_iter().map(&mut row).collect();
     if args.all {
@@ -189,14 +181,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<Status> {
     });
     match &args.out {
         Some(out) => {
-            write_whole_by(out, |file| {
-                export::export(records, args.what, args.format, file)
-            })
-            .map_err(|error| match error.is::<io::Error>() {
-                true => error.context(format!("cannot write the table `{}`", out.display())),
-                // A record that cannot be read, which the error names.
-                false => error,
-            })?;
+            write_whole_by(out, |file| export::export(records, args.what, args.format, file))
+                .map_err(|error| match error.is::<io::Error>() {
+                    true => error.context(format!("cannot write the table `{}`", out.display())),
+                    // A record that cannot be read, which the error names.
+                    false => error,
+                })?;
         }
         None if args.format == Form::Parquet => {
             bail!("--format parquet writes no text: give a file by --out")

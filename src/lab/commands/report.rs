@@ -139,14 +139,7 @@ impl Shown {
                 }
             }
         }
-        let ending = Ending {
-            command,
-            analysis,
-            record,
-            report,
-            gates: outcomes,
-            all: self.all,
-        };
+        let ending = Ending { command, analysis, record, report, gates: outcomes, all: self.all };
         print(&ending, self.format)?;
         for outcome in &ending.gates {
             tell(outcome.in_words());

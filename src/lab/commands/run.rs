@@ -102,45 +102,26 @@ pub(super) fn run(args: Args) -> Result<Status> {
         Some(unfinished) => resumed(&args, &gates, unfinished)?,
         None => fresh(&args, &gates)?,
     };
-    let Prepared {
-        session,
-        experiments,
-        recorded,
-        recorder,
-    } = prepared;
+    let Prepared { session, experiments, recorded, recorder } = prepared;
 
     tell(opening(&session.header));
-    let finished = run_all(
-        Run {
-            session: &session,
-            experiments: &experiments,
-            recorded,
-            stop,
-        },
-        recorder,
-    );
+    let finished =
+        run_all(Run { session: &session, experiments: &experiments, recorded, stop }, recorder);
     if let Some(quiet) = finished.analysis.quiet() {
         tell(format_args!("isolated: {quiet}"));
     }
     let whole = finished.unwritten.is_none();
     let (record, report) = (&finished.record, &finished.report);
     let report = whole.then(|| report.clone());
-    let status = args.shown.print(
-        "linefill run",
-        finished.analysis,
-        &gates,
-        record.clone(),
-        report,
-    );
+    let status =
+        args.shown.print("linefill run", finished.analysis, &gates, record.clone(), report);
     if finished.interrupted {
         let dir = finished.record.parent().unwrap_or(&args.out);
         let out = match dir == Path::new(OUT) {
             true => String::new(),
             false => format!(" --out {}", for_shell(&dir.to_string_lossy())),
         };
-        tell(format_args!(
-            "stopped early: `linefill run --resume{out}` goes on"
-        ));
+        tell(format_args!("stopped early: `linefill run --resume{out}` goes on"));
     }
     let status = finished.unwritten.map_or(status, Err)?;
     match finished.interrupted {
@@ -181,20 +162,12 @@ fn fresh(args: &Args, gates: &[RunGate]) -> Result<Prepared> {
     let (recorder, aside) =
         Recorder::create(&args.out, Record::new(session.header.clone()).lines())?;
     if let Some(aside) = aside {
-        tell(format_args!(
-            "the earlier record is now {}",
-            aside.record.display()
-        ));
+        tell(format_args!("the earlier record is now {}", aside.record.display()));
         if !aside.finished {
             tell("(that run was stopped before its end; `--resume` would have continued it)");
         }
     }
-    Ok(Prepared {
-        session,
-        experiments,
-        recorded: Vec::new(),
-        recorder,
-    })
+    Ok(Prepared { session, experiments, recorded: Vec::new(), recorder })
 }
 
 fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Prepared> {
@@ -221,16 +194,8 @@ fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Pre
     if unfinished.cut_off {
         tell("the record's last line was cut off; its point is measured again");
     }
-    tell(format_args!(
-        "going on after {} recorded points",
-        record.points.len()
-    ));
-    Ok(Prepared {
-        session,
-        experiments,
-        recorded: record.points,
-        recorder,
-    })
+    tell(format_args!("going on after {} recorded points", record.points.len()));
+    Ok(Prepared { session, experiments, recorded: record.points, recorder })
 }
 
 /// The header of a run that goes on after `seconds` of an earlier session: the record's, with what is worse in
@@ -269,11 +234,7 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
             (!args.patterns.is_empty()).then(|| args.patterns.join(" ")),
             old.selection.join(" "),
         ),
-        (
-            "--profile",
-            args.profile.map(|profile| profile.name().to_owned()),
-            old.profile.clone(),
-        ),
+        ("--profile", args.profile.map(|profile| profile.name().to_owned()), old.profile.clone()),
         (
             "--budget",
             args.budget.map(|budget| format!("{}s", budget.as_secs())),
@@ -306,28 +267,16 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         ),
         (
             "--threads",
-            scene
-                .threads
-                .map(|threads| Placement::from(threads).name().to_owned()),
-            old.placement
-                .clone()
-                .unwrap_or_else(|| Placement::default().name().to_owned()),
+            scene.threads.map(|threads| Placement::from(threads).name().to_owned()),
+            old.placement.clone().unwrap_or_else(|| Placement::default().name().to_owned()),
         ),
-        (
-            "--seed",
-            scene.seed.map(|seed| seed.to_string()),
-            old.seed.to_string(),
-        ),
+        ("--seed", scene.seed.map(|seed| seed.to_string()), old.seed.to_string()),
         (
             "--memory",
             scene.memory.map(|bytes| size::show(bytes as f64)),
             size::show(old.largest as f64),
         ),
-        (
-            "LINEFILL_MASK",
-            Some(mask()).filter(|mask| !mask.is_empty()),
-            old.masked.clone(),
-        ),
+        ("LINEFILL_MASK", Some(mask()).filter(|mask| !mask.is_empty()), old.masked.clone()),
     ];
     for (what, now, then) in given {
         match now {

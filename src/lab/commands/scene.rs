@@ -115,8 +115,7 @@ impl From<Threads> for Placement {
 }
 
 fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 const DEFAULT_SEED: u64 = 1;

@@ -58,20 +58,10 @@ pub(super) struct Args {
     #[arg(requires = "types", conflicts_with = "offsets")]
     binary: Option<PathBuf>,
     /// The type in the binary: its name, or the end of its path (`Inner` for `outer::Inner`).
-    #[arg(
-        long = "type",
-        value_name = "NAME",
-        requires = "binary",
-        conflicts_with = "offsets"
-    )]
+    #[arg(long = "type", value_name = "NAME", requires = "binary", conflicts_with = "offsets")]
     types: Option<String>,
     /// A field of the type: `name`, `name[2]` or `outer.inner`. Repeat the option for several fields.
-    #[arg(
-        long = "field",
-        value_name = "FIELD",
-        requires = "types",
-        conflicts_with = "offsets"
-    )]
+    #[arg(long = "field", value_name = "FIELD", requires = "types", conflicts_with = "offsets")]
     fields: Vec<String>,
     /// A field without a type: its first byte, and its size if this is not 8 bytes. Repeat the option for
     /// several fields.
@@ -169,9 +159,7 @@ fn offset(text: &str) -> Result<(u64, u64), String> {
         (Some(first), Some(size)) if size > 0 && first < MOST && size <= MOST - first => {
             Ok((first, size))
         }
-        _ => Err(format!(
-            "an offset is BYTE or BYTE:SIZE within the first {MOST} bytes: 8, 8:4"
-        )),
+        _ => Err(format!("an offset is BYTE or BYTE:SIZE within the first {MOST} bytes: 8, 8:4")),
     }
 }
 
@@ -211,10 +199,7 @@ const LONGEST_LINE: u64 = 128;
 /// Finds what a program shares falsely.
 fn of_program(args: &Args) -> Result<Status> {
     if args.line > LONGEST_LINE {
-        bail!(
-            "--line {}: programs are watched by lines of up to {LONGEST_LINE} bytes",
-            args.line
-        );
+        bail!("--line {}: programs are watched by lines of up to {LONGEST_LINE} bytes", args.line);
     }
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let traced = match (args.pid, args.by) {
@@ -238,17 +223,12 @@ fn of_program(args: &Args) -> Result<Status> {
             }
             (Err(reason), None) => {
                 let mut traced = traced(&args.command, args.line, stop)?;
-                traced.how = How::Valgrind {
-                    not_by_pmu: Some(reason),
-                };
+                traced.how = How::Valgrind { not_by_pmu: Some(reason) };
                 traced
             }
         },
     };
-    let places = Places {
-        named: None,
-        tree: &debug_tree(),
-    };
+    let places = Places { named: None, tree: &debug_tree() };
     let usual = match traced.how {
         How::Valgrind { .. } => 100,
         How::Pmu(_) => 3,
@@ -277,11 +257,8 @@ fn scheme(args: &Args) -> Result<Scheme> {
         }
     }
     if args.writes.is_empty() && args.reads.is_empty() {
-        let each = (0..scheme.fields.len()).map(|field| Touch {
-            thread: field,
-            field,
-            write: true,
-        });
+        let each =
+            (0..scheme.fields.len()).map(|field| Touch { thread: field, field, write: true });
         scheme.touches = each.collect();
     }
     if scheme.threads().len() < 2 {
@@ -310,11 +287,7 @@ fn of_type(args: &Args, binary: &std::path::Path) -> Result<Scheme> {
         if span.offset() + span.bytes() > MOST {
             bail!("--field: `{words}` lies beyond the first {MOST} bytes; name a part before that");
         }
-        fields.push(Field {
-            name: words.clone(),
-            offset: span.offset(),
-            size: span.bytes(),
-        });
+        fields.push(Field { name: words.clone(), offset: span.offset(), size: span.bytes() });
     }
     unique(&fields, "--field")?;
     Ok(Scheme {
@@ -331,21 +304,10 @@ fn of_offsets(args: &Args) -> Result<Scheme> {
     let fields: Vec<Field> = args
         .offsets
         .iter()
-        .map(|&(offset, size)| Field {
-            name: offset.to_string(),
-            offset,
-            size,
-        })
+        .map(|&(offset, size)| Field { name: offset.to_string(), offset, size })
         .collect();
     unique(&fields, "--offset")?;
-    Ok(Scheme {
-        name: None,
-        size: None,
-        align: 8,
-        line: args.line,
-        fields,
-        touches: Vec::new(),
-    })
+    Ok(Scheme { name: None, size: None, align: 8, line: args.line, fields, touches: Vec::new() })
 }
 
 /// Refuses a field that was given twice.
@@ -404,16 +366,7 @@ mod tests {
     fn offsets_and_alignments_are_read() {
         assert_eq!(offset("8"), Ok((8, 8)));
         assert_eq!(offset("60:4"), Ok((60, 4)));
-        for text in [
-            "",
-            "-8",
-            "x",
-            "8:",
-            "8:0",
-            "16777216",
-            "0:16777217",
-            "8:4:2",
-        ] {
+        for text in ["", "-8", "x", "8:", "8:0", "16777216", "0:16777217", "8:4:2"] {
             assert!(offset(text).unwrap_err().contains("8, 8:4"), "{text}");
         }
         assert_eq!(alignment("64"), Ok(64));

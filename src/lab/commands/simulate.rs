@@ -52,11 +52,7 @@ Examples:
   linefill simulate --mesi --experiment B8 --series 'fetch_add*'   and an experiment's threads")]
 pub(super) struct Args {
     /// The caches, as described below. Repeat the option for several configurations.
-    #[arg(
-        long = "config",
-        value_name = "CACHES",
-        required_unless_present = "mesi"
-    )]
+    #[arg(long = "config", value_name = "CACHES", required_unless_present = "mesi")]
     configs: Vec<String>,
     /// A trace: the output of `valgrind --tool=lackey --trace-mem=yes`, or a file of --pack; `-` is the
     /// standard input.
@@ -70,12 +66,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
     experiment: Option<String>,
     /// The series of the experiment, a glob [default: all].
-    #[arg(
-        long,
-        value_name = "GLOB",
-        requires = "experiment",
-        conflicts_with = "trace"
-    )]
+    #[arg(long, value_name = "GLOB", requires = "experiment", conflicts_with = "trace")]
     series: Option<String>,
     /// The position on the horizontal axis, such as a working set [default: all].
     #[arg(long, value_name = "X", requires = "experiment", conflicts_with = "trace",
@@ -157,20 +148,11 @@ impl Args {
             largest: usize::try_from(self.memory)?,
             heat: self.maps(),
         };
-        let request = Request {
-            seed: 1,
-            memory: Some(self.memory),
-            masked: mask(),
-            ..Request::default()
-        };
+        let request =
+            Request { seed: 1, memory: Some(self.memory), masked: mask(), ..Request::default() };
         let session = Session::open(&request, &root())?;
         let machine = machine_of(&session.header, &[]);
-        Ok(Chosen {
-            experiment,
-            machine,
-            context: session.context,
-            choice,
-        })
+        Ok(Chosen { experiment, machine, context: session.context, choice })
     }
 
     /// Returns whether a map of the sets was requested.
@@ -196,10 +178,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
         configs.push(Config::new(text, design, args.maps())?);
     }
     let (name, from): (_, Box<dyn Read>) = if trace == Path::new("-") {
-        (
-            "the standard input".to_owned(),
-            Box::new(std::io::stdin().lock()),
-        )
+        ("the standard input".to_owned(), Box::new(std::io::stdin().lock()))
     } else {
         let name = trace.display().to_string();
         let file = File::open(trace).with_context(|| format!("{name} cannot be opened"))?;
@@ -209,10 +188,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     let create = |path: &PathBuf| {
         File::create_new(path).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
-                anyhow!(
-                    "--pack {}: the file exists; give a new name",
-                    path.display()
-                )
+                anyhow!("--pack {}: the file exists; give a new name", path.display())
             }
             _ => Error::new(error).context(format!("--pack {}", path.display())),
         })
@@ -234,9 +210,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
         write_page(page, &heat_page(&name, &table, &configs))?;
     }
     if args.json {
-        say(&serde_json::to_string_pretty(&trace_json(
-            &name, &tally, &configs,
-        ))?)?;
+        say(&serde_json::to_string_pretty(&trace_json(&name, &tally, &configs))?)?;
         return Ok(Status::Done);
     }
     let mut text = trace_table(&name, &tally, &configs, width());
@@ -248,12 +222,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
 }
 
 fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
-    let Chosen {
-        experiment,
-        machine,
-        context,
-        choice,
-    } = args.chosen(id)?;
+    let Chosen { experiment, machine, context, choice } = args.chosen(id)?;
     let runs = cases(experiment, &machine, &context, &choice, designs)?;
     let table = || case_table(&runs, experiment.plot.map(|plot| plot.x), width());
     let maps = if args.maps() { maps(&runs) } else { Vec::new() };
@@ -276,12 +245,7 @@ fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -
 
 /// Prints the coherence traffic between the threads of an experiment's cases.
 fn of_threads(args: &Args, id: &str) -> Result<Status> {
-    let Chosen {
-        experiment,
-        machine,
-        context,
-        choice,
-    } = args.chosen(id)?;
+    let Chosen { experiment, machine, context, choice } = args.chosen(id)?;
     let runs = count_traffic(experiment, &machine, &context, &choice)?;
     say(&match args.json {
         true => serde_json::to_string_pretty(&traffic_json(experiment.id, &runs))?,

@@ -123,11 +123,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         events.retain(|named| !named.event.as_ref().is_ok_and(|event| event.is_software()));
     }
     let (counted, refused) = Counted::open(events);
-    let bounds = Bounds {
-        memory,
-        pages: args.pages.into(),
-        timeout: args.timeout,
-    };
+    let bounds = Bounds { memory, pages: args.pages.into(), timeout: args.timeout };
     let timing = time(&subject, bounds, (&counted, &refused), &session, stop)?;
     match timing {
         Some(timing) => print(&timing, args.format)?,

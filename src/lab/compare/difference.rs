@@ -212,10 +212,7 @@ pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
             experiment: claim.experiment.clone(),
             id: claim.name().to_owned(),
             claim: claim.claim.clone(),
-            verdicts: row
-                .iter()
-                .map(|line| Some(line.as_ref()?.verdict))
-                .collect(),
+            verdicts: row.iter().map(|line| Some(line.as_ref()?.verdict)).collect(),
         })
     });
     changed.collect()
@@ -287,9 +284,7 @@ impl Effect<'_> {
         let [above, below] = self.larger().words();
         let counts = [(larger, above), (smaller, below)].into_iter();
         let counts = counts.filter(|(count, _)| *count > 0);
-        let counts: Vec<String> = counts
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
+        let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
         match counts.is_empty() {
             true => format!("none of {all} differs"),
             false => format!("{} of {all}", counts.join(", ")),
@@ -330,11 +325,7 @@ pub fn effects(differences: &[Difference]) -> Vec<Effect<'_>> {
 
 fn effect(group: &[Difference]) -> Option<Effect<'_>> {
     let median = median_of(group.iter().flat_map(Difference::ratios))?;
-    let places = || {
-        group
-            .iter()
-            .flat_map(|of| of.places.iter().map(move |place| (of, place)))
-    };
+    let places = || group.iter().flat_map(|of| of.places.iter().map(move |place| (of, place)));
     let count = |ahead| places().filter(|(_, place)| place.ahead() == ahead).count();
     let differs = places().filter(|(_, place)| place.surely() > 1.0);
     Some(Effect {

@@ -14,17 +14,8 @@ use crate::spelling::distance;
 use crate::stats::Interval;
 
 /// Names that stand for several families.
-const GROUPS: [(&str, &[&str]); 1] = [(
-    "walk",
-    &[
-        MACHINE,
-        "levels",
-        "sequential",
-        "pages",
-        "random",
-        "capacity",
-    ],
-)];
+const GROUPS: [(&str, &[&str]); 1] =
+    [("walk", &[MACHINE, "levels", "sequential", "pages", "random", "capacity"])];
 
 /// A condition on ratios of the other record's values to the first's, for the series that match.
 #[derive(Clone, Debug)]
@@ -123,10 +114,7 @@ messages! { GateError:
 
 /// Formats the suggestion of a name.
 fn meant(near: Option<&str>) -> String {
-    near.map_or_else(
-        || ";".to_owned(),
-        |near| format!("; did you mean `{near}`?"),
-    )
+    near.map_or_else(|| ";".to_owned(), |near| format!("; did you mean `{near}`?"))
 }
 
 /// A pattern and the limit for the ratios of what it matches.
@@ -145,9 +133,8 @@ impl<'t> Limit<'t> {
     /// Parses `PATTERN > RATIO` or `PATTERN < RATIO`.
     pub fn read(text: &'t str) -> Result<Self, GateError> {
         // The last operator counts, because the pattern may contain one.
-        let at = text
-            .rfind(['>', '<'])
-            .ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
+        let at =
+            text.rfind(['>', '<']).ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
         let (pattern, ratio) = (text[..at].trim(), text[at + 1..].trim());
         let beyond = match text.as_bytes()[at] {
             b'>' => Beyond::Above,
@@ -156,12 +143,7 @@ impl<'t> Limit<'t> {
         let limit: Option<f64> = ratio.parse().ok();
         let limit = limit.filter(|limit| *limit > 0.0 && limit.is_finite());
         let limit = limit.ok_or_else(|| GateError::NoRatio(ratio.to_owned()))?;
-        Ok(Limit {
-            pattern,
-            beyond,
-            limit,
-            text: format!("{pattern} {} {ratio}", &text[at..=at]),
-        })
+        Ok(Limit { pattern, beyond, limit, text: format!("{pattern} {} {ratio}", &text[at..=at]) })
     }
 }
 
@@ -190,12 +172,7 @@ impl FromStr for Gate {
     /// and the last one or two may be omitted. The first part may also be the id or name of an experiment,
     /// and `walk` stands for several families and the ladder. Letter case is ignored.
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let Limit {
-            pattern,
-            beyond,
-            limit,
-            text,
-        } = Limit::read(text)?;
+        let Limit { pattern, beyond, limit, text } = Limit::read(text)?;
 
         // The name of a series may contain slashes.
         let mut parts = pattern.splitn(3, '/').map(str::trim);
@@ -219,10 +196,8 @@ impl FromStr for Gate {
 }
 
 pub(super) fn glob(part: &str) -> Result<Pattern, GateError> {
-    Pattern::new(part).map_err(|error| GateError::NoGlob {
-        part: part.to_owned(),
-        why: error.to_string(),
-    })
+    Pattern::new(part)
+        .map_err(|error| GateError::NoGlob { part: part.to_owned(), why: error.to_string() })
 }
 
 /// Returns whether a part is a glob, which may stand for several names and cannot be looked up.
@@ -246,10 +221,7 @@ fn check_family(part: &str) -> Result<(), GateError> {
     let far = |name: &&&str| distance(&part.to_ascii_lowercase(), name);
     let near = names.iter().min_by_key(far);
     let near = near.filter(|name| 3 * far(name) <= part.chars().count());
-    Err(GateError::NoFamily {
-        part: part.to_owned(),
-        near: near.map(|&name| name.to_owned()),
-    })
+    Err(GateError::NoFamily { part: part.to_owned(), near: near.map(|&name| name.to_owned()) })
 }
 
 fn check_experiment(part: &str) -> Result<(), GateError> {
@@ -261,10 +233,7 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
         Named::Family(family) => family.experiments[0].id,
         Named::Topic(topic) => topic.families[0].experiments[0].id,
     });
-    Err(GateError::NoExperiment {
-        part: part.to_owned(),
-        near: near.map(str::to_owned),
-    })
+    Err(GateError::NoExperiment { part: part.to_owned(), near: near.map(str::to_owned) })
 }
 
 /// A point that fails a gate.
@@ -305,9 +274,8 @@ impl Gate {
         let mut outcome = Outcome::default();
         let mut without: Vec<&str> = Vec::new();
         for (side, differences) in records {
-            let matching = differences
-                .iter()
-                .filter(|of| self.matches(&of.id, &of.name, &of.series));
+            let matching =
+                differences.iter().filter(|of| self.matches(&of.id, &of.name, &of.series));
             for difference in matching {
                 for place in &difference.places {
                     let (Some(ratio), Some(times)) = (place.ratio, place.times()) else {
@@ -351,10 +319,7 @@ impl Gate {
 
     /// Returns whether the gate applies to a series of the experiment with this id and name.
     pub(in crate::lab) fn matches(&self, id: &str, name: &str, series: &str) -> bool {
-        let options = MatchOptions {
-            case_sensitive: false,
-            ..MatchOptions::new()
-        };
+        let options = MatchOptions { case_sensitive: false, ..MatchOptions::new() };
         let is = |pattern: &Pattern, name: &str| pattern.matches_with(name, options);
         let of_experiment = |pattern: &Pattern| is(pattern, id) || is(pattern, name);
         let family = family_of(id);
@@ -363,10 +328,7 @@ impl Gate {
             .any(|(group, families)| is(&self.family, group) && families.contains(&family));
         (is(&self.family, family) || in_group || of_experiment(&self.family))
             && self.experiment.as_ref().is_none_or(of_experiment)
-            && self
-                .series
-                .as_ref()
-                .is_none_or(|pattern| is(pattern, series))
+            && self.series.as_ref().is_none_or(|pattern| is(pattern, series))
     }
 }
 
@@ -385,9 +347,7 @@ mod tests {
     #[test]
     fn a_gate_on_walks_covers_the_walks_of_one_thread() {
         let gate: Gate = "walk/* > 1.05".parse().unwrap();
-        for id in [
-            MACHINE, "B11", "D7", "D8", "D14", "D15", "D16", "D17", "D18", "D19", "D21",
-        ] {
+        for id in [MACHINE, "B11", "D7", "D8", "D14", "D15", "D16", "D17", "D18", "D19", "D21"] {
             assert!(gate.matches(id, "", "NPAD=0"), "{id}");
         }
         for id in ["D26", "D35", "X20"] {

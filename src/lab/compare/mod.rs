@@ -110,10 +110,8 @@ pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
     if labels.len() > sides.len() {
         bail!("{} labels for {} records", labels.len(), sides.len());
     }
-    let machines: Vec<String> = sides
-        .iter()
-        .map(|side| side.view.summary.machine.short())
-        .collect();
+    let machines: Vec<String> =
+        sides.iter().map(|side| side.view.summary.machine.short()).collect();
     let once = |name: &String| machines.iter().filter(|machine| *machine == name).count() == 1;
     if machines.iter().all(once) {
         for (side, machine) in sides.iter_mut().zip(&machines) {
@@ -187,11 +185,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
     let (unit, points) = [Unit::CoreCycles, Unit::Nanoseconds]
         .into_iter()
         .find_map(|unit| Some((unit, series(unit)?)))?;
-    let axis = |label: &str, bytes| AxisView {
-        label: label.to_owned(),
-        log: true,
-        bytes,
-    };
+    let axis = |label: &str, bytes| AxisView { label: label.to_owned(), log: true, bytes };
     let points = points.into_iter().map(|(x, value)| Value::at(x, value));
     Some(Section {
         id: MACHINE.to_owned(),
@@ -203,10 +197,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
             x: axis("working set", true),
             y: axis("time", false),
             unit: unit.label().to_owned(),
-            curves: vec![CurveView {
-                label: LADDER.to_owned(),
-                points: points.collect(),
-            }],
+            curves: vec![CurveView { label: LADDER.to_owned(), points: points.collect() }],
             ..Figure::default()
         }),
         ..Section::default()
@@ -236,11 +227,7 @@ mod tests {
             ("b".to_owned(), reading()),
             ("a".to_owned(), reading()),
         ];
-        let names: Vec<String> = sides(twice)
-            .unwrap()
-            .into_iter()
-            .map(|side| side.name)
-            .collect();
+        let names: Vec<String> = sides(twice).unwrap().into_iter().map(|side| side.name).collect();
         assert_eq!(names, ["a", "b", "a #2"]);
     }
 
@@ -294,14 +281,8 @@ mod tests {
         let differs = vec![format!("D15.1: {words}")];
         let none = Vec::new();
         let once = "the opposite";
-        assert_eq!(
-            compared((words, decided), (words, other)),
-            ([0, 0], differs.clone())
-        );
-        assert_eq!(
-            compared((words, decided), (once, other)),
-            ([0, 1], none.clone())
-        );
+        assert_eq!(compared((words, decided), (words, other)), ([0, 0], differs.clone()));
+        assert_eq!(compared((words, decided), (once, other)), ([0, 1], none.clone()));
         assert_eq!(compared((words, other), (once, other)), ([0, 1], differs));
         assert_eq!(compared((once, decided), (once, other)), ([1, 1], none));
     }

@@ -114,10 +114,7 @@ fn with_owners(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, S
         count if count == all && all > 1 => "All".to_owned(),
         _ => names.join(", "),
     };
-    found
-        .into_iter()
-        .map(|(text, of)| (text, names(of)))
-        .collect()
+    found.into_iter().map(|(text, of)| (text, names(of))).collect()
 }
 
 /// Renders a row per experiment, the largest effect first, with the median of the ratios and the number of
@@ -318,10 +315,10 @@ fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
     let (_, first) = figures.first()?;
     // A map of pairs can show only one machine. The tables below the chart show all machines.
     let shape = first.form.shape()?;
-    let owners = figures.iter().enumerate().map(|(side, (name, _))| Owner {
-        name,
-        role: Role::Machine(side),
-    });
+    let owners = figures
+        .iter()
+        .enumerate()
+        .map(|(side, (name, _))| Owner { name, role: Role::Machine(side) });
     let series = figures.iter().enumerate().flat_map(|(side, (_, figure))| {
         figure.curves.iter().map(move |curve| Series {
             owner: side,
@@ -347,11 +344,8 @@ fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
 /// Returns the caption, with the records that have no curves.
 fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
     let has = |side: &&Side| figures.iter().any(|(name, _)| *name == side.name);
-    let missing: Vec<&str> = sides
-        .iter()
-        .filter(|side| !has(side))
-        .map(|side| side.name.as_str())
-        .collect();
+    let missing: Vec<&str> =
+        sides.iter().filter(|side| !has(side)).map(|side| side.name.as_str()).collect();
     match missing.is_empty() {
         true => "Thin lines at the points show the range of all passes.".to_owned(),
         false => format!(
@@ -364,11 +358,7 @@ fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
 /// Renders all points that two records share, folded.
 fn by_how_much(section: &Section, sides: &[Side], side: &Side, found: &[Difference]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
-    let of = || {
-        found
-            .iter()
-            .filter(|difference| difference.id == section.id)
-    };
+    let of = || found.iter().filter(|difference| difference.id == section.id);
     let title = format!("{} beside {first}", side.name);
     if of().next().is_none() {
         return html! { p.source { (side.name) " and " (first) " share no series." } };

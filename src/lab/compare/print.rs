@@ -42,18 +42,10 @@ impl Output for Comparison<'_> {
 
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
-        let name = self
-            .sides
-            .iter()
-            .map(|side| side.name.chars().count())
-            .max()
-            .unwrap_or(0);
+        let name = self.sides.iter().map(|side| side.name.chars().count()).max().unwrap_or(0);
         for side in self.sides {
             screen.paint(STRONG, &format!("{:<name$}", side.name));
-            screen.add(&format!(
-                "  {}, {}\n",
-                side.view.summary.machine, side.view.date
-            ));
+            screen.add(&format!("  {}, {}\n", side.view.summary.machine, side.view.date));
         }
         if let Some(apart) = prefetchers_apart(self.sides) {
             screen.end();
@@ -91,18 +83,11 @@ impl Output for Comparison<'_> {
         let mut sheets = Vec::new();
         let mut machines = Sheet::new("Records", &["record", "machine", "date"]);
         for side in self.sides {
-            machines.row([
-                &side.name,
-                &side.view.summary.machine.to_string(),
-                &side.view.date,
-            ]);
+            machines.row([&side.name, &side.view.summary.machine.to_string(), &side.view.date]);
         }
         sheets.push(machines);
         for (side, found) in self.others() {
-            sheets.push(effect_sheet(
-                &format!("{} over {}", side.name, self.first()),
-                found,
-            ));
+            sheets.push(effect_sheet(&format!("{} over {}", side.name, self.first()), found));
         }
         sheets.push(verdict_sheet(self.sides));
         sheets
@@ -165,9 +150,7 @@ fn effect_sheet(title: &str, differences: &[Difference]) -> Sheet {
 
 fn furthest((difference, at): (&Difference, &Place)) -> String {
     let larger = Larger::of(&difference.unit);
-    let times = at
-        .times()
-        .map_or_else(String::new, |ratio| times(ratio, larger));
+    let times = at.times().map_or_else(String::new, |ratio| times(ratio, larger));
     let place = place(&difference.axis, at.x);
     format!("{times}: {} at {place}", difference.series)
 }
@@ -207,11 +190,7 @@ const NAMED: usize = 20;
 /// Formats the points that failed a gate, the furthest from the limit first.
 pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
     let beyond = gate.beyond.word();
-    let points = if failures.len() == 1 {
-        "point"
-    } else {
-        "points"
-    };
+    let points = if failures.len() == 1 { "point" } else { "points" };
     let mut text = format!(
         "gate `{}` failed: {} {points} {beyond} {}\n",
         gate.text,
@@ -219,15 +198,7 @@ pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
         number(gate.limit),
     );
     for failure in failures.iter().take(NAMED) {
-        let Failure {
-            side,
-            id,
-            series,
-            place,
-            times,
-            ratio,
-            ..
-        } = failure;
+        let Failure { side, id, series, place, times, ratio, .. } = failure;
         let ratio = ratio_text(*times, *ratio);
         text += &format!("  {side}: {id} {series} at {place}: {ratio}\n");
     }

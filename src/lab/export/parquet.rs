@@ -59,9 +59,7 @@ impl<'a> Parquet<'a> {
             };
             let cells = || rows.iter().map(|row| &row[index]);
             // Definition levels: 1 for a value, 0 for null.
-            let there: Vec<i16> = cells()
-                .map(|cell| i16::from(*cell != Cell::Nothing))
-                .collect();
+            let there: Vec<i16> = cells().map(|cell| i16::from(*cell != Cell::Nothing)).collect();
             match kind {
                 Kind::Text => {
                     let text = |cell: &Cell| match cell {

@@ -14,12 +14,7 @@ use crate::stats::Interval;
 use Kind::{Number, Text, Whole};
 
 /// The first columns of every table: the record that a row comes from.
-const OF: [Column; 4] = [
-    ("record", Text),
-    ("machine", Text),
-    ("core", Text),
-    ("host", Text),
-];
+const OF: [Column; 4] = [("record", Text), ("machine", Text), ("core", Text), ("host", Text)];
 
 /// Columns of the rows of a kind, each with what gives its cell.
 type Cells<F> = [(&'static str, Kind, F)];
@@ -36,37 +31,22 @@ const POINTS: &Cells<fn(&PointRow<'_>) -> Cell> = &[
         State::Counted(_) => "counted".into(),
         State::Untestable(_) => "untestable".into(),
     }),
-    ("value", Number, |of| {
-        of.value().map(Interval::center).into()
-    }),
+    ("value", Number, |of| of.value().map(Interval::center).into()),
     ("lo", Number, |of| of.value().map(|value| value.lo).into()),
     ("hi", Number, |of| of.value().map(|value| value.hi).into()),
     ("unit", Text, |of| {
         let unit = of.in_unit.map(|(unit, _)| unit.label());
-        unit.filter(|_| !matches!(of.point.state, State::Counted(_)))
-            .into()
+        unit.filter(|_| !matches!(of.point.state, State::Counted(_))).into()
     }),
     ("nanoseconds", Number, |of| {
         let rate = of.machine.rate;
-        of.measured()
-            .and_then(|of| of.median(Unit::Nanoseconds, rate))
-            .into()
+        of.measured().and_then(|of| of.median(Unit::Nanoseconds, rate)).into()
     }),
-    ("passes", Whole, |of| {
-        of.measured().map(|of| of.passes.len().max(1)).into()
-    }),
-    ("samples", Whole, |of| {
-        of.measured().map(|of| of.ticks.n).into()
-    }),
-    ("disturbed", Whole, |of| {
-        of.measured().map(|of| of.disturbed).into()
-    }),
-    ("pages", Text, |of| {
-        of.measured().map(|of| of.pages.as_str()).into()
-    }),
-    ("interrupts", Whole, |of| {
-        of.measured().and_then(|of| of.interrupts).into()
-    }),
+    ("passes", Whole, |of| of.measured().map(|of| of.passes.len().max(1)).into()),
+    ("samples", Whole, |of| of.measured().map(|of| of.ticks.n).into()),
+    ("disturbed", Whole, |of| of.measured().map(|of| of.disturbed).into()),
+    ("pages", Text, |of| of.measured().map(|of| of.pages.as_str()).into()),
+    ("interrupts", Whole, |of| of.measured().and_then(|of| of.interrupts).into()),
     ("reason", Text, |of| match &of.point.state {
         State::Untestable(Untestable(reason)) => reason.as_str().into(),
         _ => Cell::Nothing,
@@ -99,26 +79,17 @@ const VERDICTS: &Cells<fn(&VerdictLine) -> Cell> = &[
     ("claim", Text, |line| line.name().into()),
     ("says", Text, |line| line.claim.as_str().into()),
     ("origin", Text, |line| line.origin.as_str().into()),
-    ("found", Text, |line| {
-        line.found.map(|kind| kind.name()).into()
-    }),
+    ("found", Text, |line| line.found.map(|kind| kind.name()).into()),
     ("verdict", Text, |line| line.verdict.name().into()),
     ("value", Number, |line| line.now.map(center).into()),
     ("lo", Number, |line| line.now.map(|[lo, _]| lo).into()),
     ("hi", Number, |line| line.now.map(|[_, hi]| hi).into()),
-    ("then_lo", Number, |line| {
-        line.then.as_ref().map(|then| then.lo).into()
-    }),
-    ("then_hi", Number, |line| {
-        line.then.as_ref().map(|then| then.hi).into()
-    }),
-    ("then_machine", Text, |line| {
-        line.then.as_ref().map(|then| then.machine.as_str()).into()
-    }),
+    ("then_lo", Number, |line| line.then.as_ref().map(|then| then.lo).into()),
+    ("then_hi", Number, |line| line.then.as_ref().map(|then| then.hi).into()),
+    ("then_machine", Text, |line| line.then.as_ref().map(|then| then.machine.as_str()).into()),
     ("over_then", Number, |line| {
         let both = line.now.zip(line.then.as_ref());
-        both.map(|(now, then)| center(now) / center([then.lo, then.hi]))
-            .into()
+        both.map(|(now, then)| center(now) / center([then.lo, then.hi])).into()
     }),
     ("passes", Whole, |line| line.passes.into()),
     ("numbers", Text, |line| line.numbers.as_str().into()),
@@ -130,18 +101,10 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
     ("family", Whole, |of| of.header.cpu.family.into()),
     ("model", Whole, |of| of.header.cpu.model.into()),
     ("stepping", Whole, |of| of.header.cpu.stepping.into()),
-    ("microarchitecture", Text, |of| {
-        of.header.cpu.microarchitecture.as_deref().into()
-    }),
-    ("features", Text, |of| {
-        of.header.cpu.features.join(" ").into()
-    }),
-    ("cpus", Whole, |of| {
-        of.name.cpus.map(|(cpus, _)| cpus).into()
-    }),
-    ("cores", Whole, |of| {
-        of.name.cpus.map(|(_, cores)| cores).into()
-    }),
+    ("microarchitecture", Text, |of| of.header.cpu.microarchitecture.as_deref().into()),
+    ("features", Text, |of| of.header.cpu.features.join(" ").into()),
+    ("cpus", Whole, |of| of.name.cpus.map(|(cpus, _)| cpus).into()),
+    ("cores", Whole, |of| of.name.cpus.map(|(_, cores)| cores).into()),
     ("memory_bytes", Whole, |of| of.header.memory.into()),
     ("l1d_bytes", Whole, |of| of.cache(1)),
     ("l2_bytes", Whole, |of| of.cache(2)),
@@ -150,9 +113,7 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
     ("tick_hz", Number, |of| of.header.tick_hz.into()),
     ("core_per_tick", Number, |of| of.header.core_per_tick.into()),
     ("os", Text, |of| of.header.os.as_deref().into()),
-    ("hypervisor", Text, |of| {
-        of.header.hypervisor.as_deref().into()
-    }),
+    ("hypervisor", Text, |of| of.header.hypervisor.as_deref().into()),
     ("bios", Text, |of| {
         let parts = ["BIOS vendor", "BIOS version", "BIOS date"].into_iter();
         let parts: Vec<&str> = parts.filter_map(|name| of.setting(name)).collect();
@@ -160,9 +121,7 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
     }),
     ("microcode", Text, |of| of.setting("microcode").into()),
     ("governor", Text, |of| of.setting("governor").into()),
-    ("transparent_huge_pages", Text, |of| {
-        of.setting("transparent huge pages").into()
-    }),
+    ("transparent_huge_pages", Text, |of| of.setting("transparent huge pages").into()),
     ("prefetchers", Text, |of| match &of.header.prefetchers {
         Some(PrefetchersLine::Set(text)) => text.as_str().into(),
         _ => Cell::Nothing,
@@ -172,9 +131,7 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
         let settings = settings.map(|of| format!("{}: {}", of.name, of.value));
         settings.collect::<Vec<_>>().join("; ").into()
     }),
-    ("isolated_by", Text, |of| {
-        of.header.isolation.as_ref().map(|of| of.by.as_str()).into()
-    }),
+    ("isolated_by", Text, |of| of.header.isolation.as_ref().map(|of| of.by.as_str()).into()),
     ("pinned", Whole, |of| of.header.pinned.into()),
     ("started", Whole, |of| of.header.started.into()),
     ("seconds", Number, |of| of.end.map(|end| end.seconds).into()),
@@ -190,9 +147,7 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
         nodes => nodes.into(),
     }),
     ("node", Whole, |of| of.header.node.into()),
-    ("placement", Text, |of| {
-        of.header.placement.as_deref().into()
-    }),
+    ("placement", Text, |of| of.header.placement.as_deref().into()),
     ("seed", Whole, |of| of.header.seed.into()),
     ("largest_bytes", Whole, |of| of.header.largest.into()),
     ("linefill", Text, |of| of.header.linefill.as_str().into()),
@@ -286,12 +241,8 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     let header = &record.header;
     let core = core_of(&header.cpu).map(|core| core.name);
     let host = header.host.as_deref().or(header.os.as_deref());
-    let first: [Cell; OF.len()] = [
-        name.into(),
-        machine_name(&record).to_string().into(),
-        core.into(),
-        host.into(),
-    ];
+    let first: [Cell; OF.len()] =
+        [name.into(), machine_name(&record).to_string().into(), core.into(), host.into()];
     let rows = match what {
         What::Points => points(&record),
         What::Curves => curves(&record),
@@ -299,8 +250,7 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
         What::Verdicts => {
             let lines = Analysis::of(record).verdicts;
             let of = lines.iter();
-            of.map(|line| filled(VERDICTS, |cell| cell(line)).collect())
-                .collect()
+            of.map(|line| filled(VERDICTS, |cell| cell(line)).collect()).collect()
         }
         What::Machines => vec![machine(&record)],
     };
@@ -411,10 +361,7 @@ fn rounds(record: &Record) -> Vec<Row> {
 }
 
 fn machine(record: &Record) -> Row {
-    let row = MachineRow {
-        header: &record.header,
-        end: record.end.as_ref(),
-        name: machine_name(record),
-    };
+    let row =
+        MachineRow { header: &record.header, end: record.end.as_ref(), name: machine_name(record) };
     filled(MACHINES, |cell| cell(&row)).collect()
 }

@@ -92,12 +92,7 @@ pub(crate) struct Value {
 impl Value {
     /// Creates the value of a host from its interval.
     pub fn of(host: u32, value: Interval) -> Self {
-        Value {
-            host,
-            lo: value.lo as f32,
-            mid: value.center() as f32,
-            hi: value.hi as f32,
-        }
+        Value { host, lo: value.lo as f32, mid: value.center() as f32, hi: value.hi as f32 }
     }
 }
 
@@ -152,10 +147,7 @@ fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
         };
         for curve in curves {
             let value = |&(_, value): &(f64, Interval)| Value::of(0, value);
-            let figure = |&(x, _): &(f64, _)| Figure {
-                x,
-                values: Vec::new(),
-            };
+            let figure = |&(x, _): &(f64, _)| Figure { x, values: Vec::new() };
             let values = curve.points.iter().map(value).collect();
             let series = Series {
                 family: family_of(of.id),
@@ -183,22 +175,12 @@ fn named(of: &ExperimentPoints<'_>) -> [String; 3] {
 impl Fleet {
     fn add(&mut self, name: String, kept: Kept) {
         let host = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
-        self.hosts.push(Host {
-            name,
-            settings: kept.settings,
-        });
+        self.hosts.push(Host { name, settings: kept.settings });
         for (series, values) in kept.series {
-            let key = (
-                series.experiment[0].clone(),
-                series.label.clone(),
-                series.unit,
-            );
+            let key = (series.experiment[0].clone(), series.label.clone(), series.unit);
             let (index, places) = self.places.entry(key).or_insert_with(|| {
                 let figures = Vec::new();
-                let shell = Series {
-                    figures,
-                    ..series.clone()
-                };
+                let shell = Series { figures, ..series.clone() };
                 self.series.push(shell);
                 (self.series.len() - 1, HashMap::new())
             });
@@ -264,9 +246,7 @@ fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Di
     for (series, medians) in fleet.series.iter().zip(medians) {
         let mut places = Vec::new();
         for (figure, median) in series.figures.iter().zip(medians) {
-            let at = figure
-                .values
-                .binary_search_by_key(&host, |value| value.host);
+            let at = figure.values.binary_search_by_key(&host, |value| value.host);
             let (Ok(at), Some(median)) = (at, *median) else {
                 continue;
             };

@@ -67,15 +67,7 @@ impl Spread {
             0.0 => mean * OVER_MEAN,
             mad => mad / QUARTILE,
         };
-        Some(Spread {
-            n,
-            min,
-            p10,
-            median: center,
-            p90,
-            max,
-            scale,
-        })
+        Some(Spread { n, min, p10, median: center, p90, max, scale })
     }
 
     /// Returns the minimum, the first decile, the median, the ninth decile and the maximum.
@@ -114,29 +106,20 @@ pub(super) fn settings_of(record: &Record) -> Settings {
     let core = core_of(cpu).map(|core| core.name.to_owned());
     let caches = header.cpu.caches.iter().filter_map(cache_of);
     let caches = caches.filter(|of| of.kind != CacheKind::Instruction);
-    let caches: Vec<String> = caches
-        .map(|of| format!("L{} {}", of.level, show(of.size as f64)))
-        .collect();
+    let caches: Vec<String> =
+        caches.map(|of| format!("L{} {}", of.level, show(of.size as f64))).collect();
     let known = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
     let counted = |count: usize| (count > 0).then(|| count.to_string());
     let own = [
         ("CPU", known(&cpu.brand)),
         ("core", core),
-        (
-            "stepping",
-            Some(format!(
-                "{:X}h-{:X}h-{}",
-                cpu.family, cpu.model, cpu.stepping
-            )),
-        ),
+        ("stepping", Some(format!("{:X}h-{:X}h-{}", cpu.family, cpu.model, cpu.stepping))),
         ("CPUs", counted(header.locations.len())),
         ("caches", known(&caches.join(", "))),
         (
             "memory",
             // Rounded to GiB, because firmware reserves a varying amount.
-            header
-                .memory
-                .map(|bytes| format!("{} GiB", (bytes + (1 << 29)) >> 30)),
+            header.memory.map(|bytes| format!("{} GiB", (bytes + (1 << 29)) >> 30)),
         ),
         ("kernel", header.os.clone()),
         ("host", header.host.clone()),
@@ -148,10 +131,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
                 _ => None,
             },
         ),
-        (
-            "isolated by",
-            header.isolation.as_ref().map(|of| of.by.clone()),
-        ),
+        ("isolated by", header.isolation.as_ref().map(|of| of.by.clone())),
         ("profile", known(&header.profile)),
         ("pages", header.pages.clone()),
         ("memory nodes", counted(header.nodes.len())),
@@ -161,21 +141,15 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         ("linefill", known(&version(header))),
         ("compiler", known(&header.rustc)),
     ];
-    let own = own
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
-    let told = header
-        .settings
-        .iter()
-        .map(|of| (of.name.clone(), Some(of.value.clone())));
+    let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let told = header.settings.iter().map(|of| (of.name.clone(), Some(of.value.clone())));
     // A note such as `steal: 4 % of the time` names a condition that distorts the measurement.
     let notes = header.notes.iter().filter_map(|note| {
         let (name, found) = note.split_once(": ")?;
         Some((format!("warning, {name}"), Some(found.to_owned())))
     });
     let all = own.chain(told).chain(notes);
-    all.filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    all.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// A value that more than half of the hosts have.
@@ -206,12 +180,7 @@ impl Otherwise {
     /// Describes the setting in words: `microcode 0xb1, mostly 0xb2`.
     pub fn in_words(&self) -> String {
         let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
-        format!(
-            "{} {}, mostly {}",
-            self.name,
-            word(&self.value),
-            word(&self.usual)
-        )
+        format!("{} {}, mostly {}", self.name, word(&self.value), word(&self.usual))
     }
 }
 
@@ -236,10 +205,7 @@ impl<'f> Census<'f> {
             let told: usize = of.values().sum();
             of.insert(None, fleet.hosts.len() - told);
         }
-        Census {
-            counts,
-            hosts: fleet.hosts.len(),
-        }
+        Census { counts, hosts: fleet.hosts.len() }
     }
 
     /// Returns the values that more than half of the hosts have.
@@ -271,9 +237,7 @@ impl<'f> Census<'f> {
             })
         };
         let mut found: Vec<Otherwise> = usual.iter().filter_map(differs).collect();
-        order::by(&mut found, |a, b| {
-            a.shared_by.cmp(&b.shared_by).then(a.name.cmp(&b.name))
-        });
+        order::by(&mut found, |a, b| a.shared_by.cmp(&b.shared_by).then(a.name.cmp(&b.name)));
         found
     }
 }
@@ -289,27 +253,19 @@ mod tests {
             mid,
             hi: mid * 1.01,
         };
-        Figure {
-            x: 1.0,
-            values: values.iter().enumerate().map(value).collect(),
-        }
+        Figure { x: 1.0, values: values.iter().enumerate().map(value).collect() }
     }
 
     fn outside(values: &[f32]) -> Vec<u32> {
         let figure = figure(values);
         let spread = Spread::of(&figure).unwrap();
-        let found = figure
-            .values
-            .iter()
-            .filter(|of| spread.outside(of).is_some());
+        let found = figure.values.iter().filter(|of| spread.outside(of).is_some());
         found.map(|of| of.host).collect()
     }
 
     #[test]
     fn what_is_far_from_the_middle_of_the_others_is_outside() {
-        let mut values: Vec<f32> = (0_u8..20)
-            .map(|step| 100.0 + f32::from(step) / 10.0)
-            .collect();
+        let mut values: Vec<f32> = (0_u8..20).map(|step| 100.0 + f32::from(step) / 10.0).collect();
         assert!(outside(&values).is_empty());
         values[7] = 130.0;
         values[12] = 80.0;

@@ -74,19 +74,10 @@ impl<'f> Summary<'f> {
                                 last.furthest = place;
                             }
                         }
-                        _ => of_host.push(Outside {
-                            series,
-                            points: 1,
-                            furthest: place,
-                        }),
+                        _ => of_host.push(Outside { series, points: 1, furthest: place }),
                     }
                 }
-                figures.push(Figure {
-                    series,
-                    x: figure.x,
-                    spread,
-                    outside,
-                });
+                figures.push(Figure { series, x: figure.x, spread, outside });
             }
         }
         let census = Census::of(fleet);
@@ -101,13 +92,7 @@ impl<'f> Summary<'f> {
             })
             .collect();
         order::by_key(&mut outliers, |of| std::cmp::Reverse(of.points()));
-        Summary {
-            fleet,
-            usual,
-            figures,
-            outliers,
-            gates,
-        }
+        Summary { fleet, usual, figures, outliers, gates }
     }
 
     /// Returns the figures in descending order of the number of outliers, then of the width of their
@@ -122,9 +107,8 @@ impl<'f> Summary<'f> {
     }
 
     fn figure_sheet(&self, most: usize) -> Sheet {
-        let headings = [
-            "id", "series", "at", "unit", "n", "min", "p10", "median", "p90", "max", "outside",
-        ];
+        let headings =
+            ["id", "series", "at", "unit", "n", "min", "p10", "median", "p90", "max", "outside"];
         let mut sheet = Sheet::new("Figures over the hosts", &headings);
         for figure in self.ranked().into_iter().take(most) {
             let [min, p10, median, p90, max] = figure.spread.places().map(number);
@@ -238,10 +222,7 @@ impl Output for Summary<'_> {
         let sheets = [
             (self.usual_sheet(), 0),
             (self.figure_sheet(SHOWN), figures.saturating_sub(SHOWN)),
-            (
-                self.outlier_sheet(SHOWN),
-                self.outliers.len().saturating_sub(SHOWN),
-            ),
+            (self.outlier_sheet(SHOWN), self.outliers.len().saturating_sub(SHOWN)),
         ];
         for (sheet, left) in sheets {
             screen.paint(STRONG, &sheet.title).end();
@@ -301,11 +282,7 @@ impl Output for Summary<'_> {
     }
 
     fn sheets(&self) -> Vec<Sheet> {
-        vec![
-            self.figure_sheet(usize::MAX),
-            self.outlier_sheet(usize::MAX),
-            self.usual_sheet(),
-        ]
+        vec![self.figure_sheet(usize::MAX), self.outlier_sheet(usize::MAX), self.usual_sheet()]
     }
 
     fn checks(&self) -> Vec<Check> {
@@ -313,11 +290,7 @@ impl Output for Summary<'_> {
             group: "outliers".to_owned(),
             name: of.host.to_owned(),
             outcome: format::Outcome::Warned,
-            text: format!(
-                "{}; {}",
-                of.furthest().map(in_words).unwrap_or_default(),
-                of.settings()
-            ),
+            text: format!("{}; {}", of.furthest().map(in_words).unwrap_or_default(), of.settings()),
         });
         outliers.chain(checks(&self.gates)).collect()
     }

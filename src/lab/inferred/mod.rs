@@ -261,9 +261,7 @@ fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interva
         let evidence = Evidence::new(machine, points, unit);
         evidence.quickest(series).ok()
     };
-    of(Unit::CoreCycles)
-        .or_else(|| of(Unit::Nanoseconds))
-        .unwrap_or_default()
+    of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds)).unwrap_or_default()
 }
 
 /// Bounds on the number of entries: `FEW` to `MIDDLE` in an L1 dTLB, `MIDDLE` to `MANY` in a second-level
@@ -275,12 +273,7 @@ const MANY: f64 = 8192.0;
 /// Infers the entries of both TLB levels. For the second level, subtracts the rise in the time of as many
 /// adjacent lines, which lie in few pages. So the steps of the caches cancel.
 fn entries_of_both(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
-    let of_lines = |count: f64| {
-        lines
-            .iter()
-            .find(|(at, _)| *at == count)
-            .map(|(_, time)| *time)
-    };
+    let of_lines = |count: f64| lines.iter().find(|(at, _)| *at == count).map(|(_, time)| *time);
     let beyond = |count: f64, time: Interval| {
         let (near, far) = (of_lines(MIDDLE)?, of_lines(count)?);
         let less = Interval::new(far.lo - near.hi, far.hi - near.lo);
@@ -291,10 +284,7 @@ fn entries_of_both(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
         .filter(|(count, _)| *count >= MIDDLE)
         .filter_map(|&(count, time)| beyond(count, time))
         .collect();
-    [
-        infer::entries(pages, FEW, MIDDLE),
-        infer::entries(&behind, MIDDLE, MANY),
-    ]
+    [infer::entries(pages, FEW, MIDDLE), infer::entries(&behind, MIDDLE, MANY)]
 }
 
 /// Returns the cases of `PENDING`: up to more stores than the largest store buffer holds.
@@ -319,9 +309,7 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
             let lines = case.x as u64;
             lines >= 32 && lines.is_power_of_two()
         }),
-        needed(PAGES, |case| {
-            [tlb_sets::PAGES, tlb_sets::LINES].contains(&case.series.as_str())
-        }),
+        needed(PAGES, |case| [tlb_sets::PAGES, tlb_sets::LINES].contains(&case.series.as_str())),
         needed(STREAMS, |case| case.series == INTERLEAVED && case.x <= 24.0),
         needed(WALKS, |case| case.series == LANES),
         needed(accuracy::ID, |_| true),
@@ -333,10 +321,7 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     .flatten()
     .chain([(
         MACHINE,
-        pending()
-            .chain(sets::far_apart(machine))
-            .chain(sets::cases(machine))
-            .collect(),
+        pending().chain(sets::far_apart(machine)).chain(sets::cases(machine)).collect(),
     )])
     .collect()
 }
@@ -391,11 +376,7 @@ fn rungs(
 fn size_of_l2(dense: &Curve, sparse: &Curve) -> Option<Found<f64>> {
     /// The factor between the times behind L2 from which on they belong to different levels.
     const OTHER_LEVEL: f64 = 1.5;
-    let behind = |ladder| {
-        infer::levels(ladder)
-            .get(2)
-            .map(|level| level.latency.value)
-    };
+    let behind = |ladder| infer::levels(ladder).get(2).map(|level| level.latency.value);
     if let Some((dense_behind, sparse_behind)) = behind(dense).zip(behind(sparse)) {
         if dense_behind > OTHER_LEVEL * sparse_behind {
             return infer::size(sparse, 1);
@@ -418,14 +399,12 @@ fn either(
     both: impl FnOnce() -> Option<Found<f64>>,
 ) -> Option<Found<f64>> {
     match (dense, sparse) {
-        (Some(dense), Some(sparse)) if dense.value == sparse.value => Some(Found {
-            confidence: dense.confidence.max(sparse.confidence),
-            ..sparse
-        }),
-        (Some(_), Some(sparse)) => both().or(Some(Found {
-            confidence: sparse.confidence / 2.0,
-            ..sparse
-        })),
+        (Some(dense), Some(sparse)) if dense.value == sparse.value => {
+            Some(Found { confidence: dense.confidence.max(sparse.confidence), ..sparse })
+        }
+        (Some(_), Some(sparse)) => {
+            both().or(Some(Found { confidence: sparse.confidence / 2.0, ..sparse }))
+        }
         (dense, sparse) => sparse.or(dense),
     }
 }
@@ -443,9 +422,7 @@ fn clock<'p>(ladder: impl IntoIterator<Item = &'p Point>) -> Option<Found<f64>> 
 pub fn core_per_tick(record: &Record) -> Option<f64> {
     let ladder = record.points.iter().filter(|of| of.experiment == MACHINE);
     let found = clock(ladder.map(|line| &line.point));
-    found
-        .map(|found| found.value)
-        .or(record.header.core_per_tick)
+    found.map(|found| found.value).or(record.header.core_per_tick)
 }
 
 #[cfg(test)]
@@ -489,10 +466,7 @@ mod tests {
         assert_eq!(alike(0.9, 0.6), found(1.0, 0.9));
         let both = found(0.5, 0.7);
         assert_eq!(either(found(0.5, 1.0), found(1.0, 0.8), both.clone()), both);
-        assert_eq!(
-            either(found(0.5, 1.0), found(1.0, 0.8), None),
-            found(1.0, 0.4)
-        );
+        assert_eq!(either(found(0.5, 1.0), found(1.0, 0.8), None), found(1.0, 0.4));
         assert_eq!(either(None, found(1.0, 0.8), both), found(1.0, 0.8));
         assert_eq!(either(None, None, None), None);
     }

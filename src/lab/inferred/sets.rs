@@ -30,10 +30,8 @@ pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
 /// Infers the sets and ways of L1d.
 pub(super) fn of_l1(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> {
     let all = conflicts(machine, points);
-    let borrowed: Vec<(f64, &Curve)> = all
-        .iter()
-        .map(|(distance, times)| (*distance, times.as_slice()))
-        .collect();
+    let borrowed: Vec<(f64, &Curve)> =
+        all.iter().map(|(distance, times)| (*distance, times.as_slice())).collect();
     infer::sets(&borrowed)
 }
 
@@ -79,10 +77,8 @@ pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
 /// Returns the sets that `lists` show, each list given by its length and time for each distance between two lines,
 /// where they take longer than `limit` per step if they exceed a set of L2.
 fn met(lists: &[(f64, Vec<(f64, Interval)>)], limit: f64) -> Option<Found<Sets>> {
-    let borrowed: Vec<(f64, &Curve)> = lists
-        .iter()
-        .map(|(distance, times)| (*distance, times.as_slice()))
-        .collect();
+    let borrowed: Vec<(f64, &Curve)> =
+        lists.iter().map(|(distance, times)| (*distance, times.as_slice())).collect();
     infer::sets_within(&borrowed, limit)
 }
 
@@ -126,13 +122,8 @@ pub(super) fn of_l2(
     let possible = (1..=hidden).filter(|ways| sizes.contains(&(period * f64::from(*ways))));
     // One line more exceeds one of the two sets only. L1d may hold longer lists than both.
     let held = |ways: &u32| 2 * ways..=hidden.max(2 * ways + 1);
-    let ways = possible
-        .rev()
-        .find(|ways| held(ways).contains(&both.value.ways))?;
-    Some(Found {
-        value: Sets { period, ways },
-        confidence: found.confidence.min(both.confidence),
-    })
+    let ways = possible.rev().find(|ways| held(ways).contains(&both.value.ways))?;
+    Some(Found { value: Sets { period, ways }, confidence: found.confidence.min(both.confidence) })
 }
 
 /// Returns after how many bytes the sets of L2 repeat, if every list takes longer than L2 at this distance and at
@@ -147,12 +138,8 @@ fn meeting(
     let Sets { period, ways } = met(lists, limit)?.value;
     let fitting = f64::from(ways.max(ways_of_l1.unwrap_or(0)));
     let apart = lists.iter().filter(|(distance, _)| *distance >= period);
-    let mut longer = apart
-        .flat_map(|(_, times)| times)
-        .filter(|of| of.0 > fitting);
-    longer
-        .all(|(_, time)| time.middle() > limit)
-        .then_some(period)
+    let mut longer = apart.flat_map(|(_, times)| times).filter(|of| of.0 > fitting);
+    longer.all(|(_, time)| time.middle() > limit).then_some(period)
 }
 
 /// Returns the cases that [`of_l2`] needs.
@@ -198,9 +185,7 @@ pub(super) fn by_lists(
     l1: Sets,
 ) -> Option<Found<&'static str>> {
     let all = conflicts(machine, points);
-    let (_, times) = all
-        .into_iter()
-        .find(|(distance, _)| *distance == l1.period)?;
+    let (_, times) = all.into_iter().find(|(distance, _)| *distance == l1.period)?;
     by_times(&times, l1.ways)
 }
 
@@ -313,10 +298,7 @@ fn behind_l1(
 ) -> Vec<(f64, Interval)> {
     let longer = |(length, _): &&(f64, Interval)| *length > f64::from(ways.max(ways_of_l1));
     let held = (f64::from(ways), Interval::exact(latency));
-    [held]
-        .into_iter()
-        .chain(lists.iter().filter(longer).copied())
-        .collect()
+    [held].into_iter().chain(lists.iter().filter(longer).copied()).collect()
 }
 
 /// Returns why lines at the period of the sets do not conflict in an L2 of `size` bytes. Without a hash, L2
@@ -344,13 +326,7 @@ mod tests {
     const COSTS: [f64; 3] = [4.0, 14.0, 53.0];
 
     fn levels() -> Vec<Level> {
-        let level = |value| Level {
-            latency: Found {
-                value,
-                confidence: 1.0,
-            },
-            ends: None,
-        };
+        let level = |value| Level { latency: Found { value, confidence: 1.0 }, ends: None };
         COSTS.map(level).to_vec()
     }
 
@@ -367,19 +343,11 @@ mod tests {
             caches.references(&rounds);
             let [l1, l2] = [0, 1].map(|level| caches.counters(level).reads);
             let served = [l1.hits, l2.hits, l2.misses].map(|steps| steps as f64);
-            let cycles: f64 = served
-                .iter()
-                .zip(COSTS)
-                .map(|(steps, cost)| steps * cost)
-                .sum();
+            let cycles: f64 = served.iter().zip(COSTS).map(|(steps, cost)| steps * cost).sum();
             (length as f64, Interval::exact(cycles / l1.total() as f64))
         };
-        let lists = |distance| {
-            (
-                distance as f64,
-                LENGTHS.map(|length| time(distance, length)).to_vec(),
-            )
-        };
+        let lists =
+            |distance| (distance as f64, LENGTHS.map(|length| time(distance, length)).to_vec());
         DISTANCES.map(lists).to_vec()
     }
 
@@ -389,13 +357,7 @@ mod tests {
     fn sets_of_l2_are_found_behind_an_l1d_of_any_ways() {
         for (caches, of_l1, sizes, period, ways) in [
             ("L1d=32K/8,L2=256K/4", 8, [256.0, 320.0], 64.0, 4),
-            (
-                "L1d=32K/8:plru,L2=256K/4:QLRU_H00_M1_R0_U1",
-                8,
-                [256.0, 320.0],
-                64.0,
-                4,
-            ),
+            ("L1d=32K/8:plru,L2=256K/4:QLRU_H00_M1_R0_U1", 8, [256.0, 320.0], 64.0, 4),
             ("L1d=48K/12,L2=512K/8", 12, [512.0, 640.0], 64.0, 8),
             ("L1d=48K/12,L2=1280K/10", 12, [1024.0, 1280.0], 128.0, 10),
             ("L1d=32K/8,L2=1M/8", 8, [1024.0, 1280.0], 128.0, 8),
@@ -405,11 +367,7 @@ mod tests {
             let lists = planted(caches);
             let found = of_l2(&lists, &levels(), Some(of_l1), &sizes.map(|kib| kib * KIB));
             let period = period * KIB;
-            assert_eq!(
-                found.map(|of| of.value),
-                Some(Sets { period, ways }),
-                "{caches}"
-            );
+            assert_eq!(found.map(|of| of.value), Some(Sets { period, ways }), "{caches}");
             // Of another size, the lists still meet in sets.
             let (sizes, of_l1) = ([768.0 * KIB], Some(of_l1));
             assert_eq!(of_l2(&lists, &levels(), of_l1, &sizes), None, "{caches}");
@@ -432,9 +390,7 @@ mod tests {
         assert_eq!(of_l2(&lists, &levels(), Some(12), &[MIB]), None);
         assert_eq!(of_l2(&lists, &levels(), Some(8), &[MIB]), None);
         for (_, times) in &mut lists[1..] {
-            times
-                .iter_mut()
-                .for_each(|(_, time)| *time = Interval::exact(COSTS[1]));
+            times.iter_mut().for_each(|(_, time)| *time = Interval::exact(COSTS[1]));
         }
         assert_eq!(meeting(&lists, &levels(), Some(12)), None);
     }
@@ -444,22 +400,13 @@ mod tests {
     #[test]
     fn a_hash_shows_where_too_many_lines_of_one_offset_stay() {
         let of = |time: Interval| unseen(&[(512.0, time)], MIB, [14.0, 53.0]);
-        let hashed = Reason::Hashed {
-            lines: 512.0,
-            room: 256.0,
-        };
+        let hashed = Reason::Hashed { lines: 512.0, room: 256.0 };
         assert_eq!(of(Interval::new(21.0, 23.0)), Some(hashed));
         assert_eq!(of(Interval::new(52.0, 60.0)), Some(Reason::Scattered));
         assert_eq!(of(Interval::new(30.0, 40.0)), None);
         // A 2 MiB L2 has room for 512 lines.
-        let walks = [
-            (512.0, Interval::exact(15.0)),
-            (1024.0, Interval::exact(60.0)),
-        ];
-        assert_eq!(
-            unseen(&walks, 2.0 * MIB, [14.0, 53.0]),
-            Some(Reason::Scattered)
-        );
+        let walks = [(512.0, Interval::exact(15.0)), (1024.0, Interval::exact(60.0))];
+        assert_eq!(unseen(&walks, 2.0 * MIB, [14.0, 53.0]), Some(Reason::Scattered));
         assert_eq!(unseen(&walks, 4.0 * MIB, [14.0, 53.0]), None);
     }
 

@@ -184,9 +184,7 @@ impl Aggregate {
             && self.values == other.values
             && alike(&self.members, &other.members)
             && self.variants.len() == other.variants.len()
-            && variants
-                .into_iter()
-                .all(|(ours, theirs)| alike(&ours.members, &theirs.members))
+            && variants.into_iter().all(|(ours, theirs)| alike(&ours.members, &theirs.members))
     }
 
     /// Returns the labels of the members that straddle a line of `line` bytes.
@@ -230,10 +228,7 @@ pub struct Span {
 impl Span {
     /// Returns the span of `size` bytes that starts at byte `offset`.
     pub const fn of_bytes(offset: u64, size: u64) -> Self {
-        Span {
-            start: offset * 8,
-            end: (offset + size) * 8,
-        }
+        Span { start: offset * 8, end: (offset + size) * 8 }
     }
 
     /// Returns the number of bits.
@@ -248,19 +243,12 @@ impl Span {
 
     /// Returns the number of bytes that contain a bit of the span.
     pub const fn bytes(self) -> u64 {
-        if self.start == self.end {
-            0
-        } else {
-            self.end.div_ceil(8) - self.start / 8
-        }
+        if self.start == self.end { 0 } else { self.end.div_ceil(8) - self.start / 8 }
     }
 
     /// Returns the span moved up by `bytes` bytes.
     pub const fn moved(self, bytes: u64) -> Self {
-        Span {
-            start: self.start + bytes * 8,
-            end: self.end + bytes * 8,
-        }
+        Span { start: self.start + bytes * 8, end: self.end + bytes * 8 }
     }
 
     /// Returns the indices of the lines of `line` bytes that the span touches, if the type starts at a line
@@ -428,10 +416,7 @@ pub(super) mod planted {
     /// Creates a bit-field in a storage unit of `unit` bytes.
     pub fn bits(name: &str, start: u64, width: u64, unit: u64) -> Member {
         Member {
-            span: Some(Span {
-                start,
-                end: start + width,
-            }),
+            span: Some(Span { start, end: start + width }),
             unit: Some(unit),
             align: unit,
             ..member(name, 0, unit)
@@ -440,11 +425,7 @@ pub(super) mod planted {
 
     /// Creates a field with members of its own.
     pub fn inner(name: &str, offset: u64, size: u64, inner: Aggregate) -> Member {
-        Member {
-            align: inner.align,
-            inner: Some(Rc::new(inner)),
-            ..member(name, offset, size)
-        }
+        Member { align: inner.align, inner: Some(Rc::new(inner)), ..member(name, offset, size) }
     }
 
     /// Creates a C structure.

@@ -94,8 +94,7 @@ impl Shape {
         let summary = Summary::of(aggregate, line);
         let mut members = Vec::new();
         let mut add = |prefix: &str, of: &[Member]| {
-            of.iter()
-                .for_each(|member| member_places(&mut members, prefix, 0, member));
+            of.iter().for_each(|member| member_places(&mut members, prefix, 0, member));
         };
         add("", &aggregate.members);
         for variant in &aggregate.variants {
@@ -169,12 +168,7 @@ impl Change {
             number("holes", before.holes, after.holes),
             number("padding", before.padding, after.padding)
         );
-        for Moved {
-            member,
-            before,
-            after,
-        } in &self.members
-        {
+        for Moved { member, before, after } in &self.members {
             let place = |[first, bits]: [u64; 2]| {
                 let at = match first % 8 {
                     0 => format!("{}", first / 8),
@@ -240,18 +234,11 @@ impl Diff {
                 ([gone], [new]) => gone.moved(new),
                 _ => Vec::new(),
             };
-            diff.changed.push(Change {
-                path,
-                before: gone,
-                after: new,
-                members,
-            });
+            diff.changed.push(Change { path, before: gone, after: new, members });
         }
         diff.removed = before.into_keys().collect();
         // The sort is stable, so types with the same change remain in the order of their names.
-        order::by_key(&mut diff.changed, |change| {
-            core::cmp::Reverse(change.growth())
-        });
+        order::by_key(&mut diff.changed, |change| core::cmp::Reverse(change.growth()));
         Ok(diff)
     }
 

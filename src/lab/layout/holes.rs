@@ -29,10 +29,7 @@ impl Holes {
         if aggregate.kind == Kind::Enum && empty {
             // An enumeration without data has no members, and perhaps no enumerators (`std::byte`). Its value
             // fills the type.
-            return Holes {
-                used: aggregate.size * 8,
-                ..Holes::default()
-            };
+            return Holes { used: aggregate.size * 8, ..Holes::default() };
         }
         let mut holes = Self::between(aggregate.used(), aggregate.size);
         holes.fill(&aggregate.virtual_bases());
@@ -45,10 +42,8 @@ impl Holes {
         if bases.is_empty() {
             return;
         }
-        let sizes: Option<u64> = bases
-            .iter()
-            .map(|base| base.inner.as_ref().map(|inner| inner.size_as_base()))
-            .sum();
+        let sizes: Option<u64> =
+            bases.iter().map(|base| base.inner.as_ref().map(|inner| inner.size_as_base())).sum();
         let Some(bytes) = sizes.filter(|_| bases.iter().all(|base| !base.size_unknown)) else {
             self.behind.clear();
             return;
@@ -148,9 +143,7 @@ impl Holes {
 /// bytes.
 fn split(start: u64, end: u64, unit_end: u64, holes: &mut Vec<Hole>) {
     // Bits up to the next byte boundary count as bits even without a storage unit.
-    let border = unit_end
-        .max(start.next_multiple_of(8))
-        .clamp(start, end.max(start));
+    let border = unit_end.max(start.next_multiple_of(8)).clamp(start, end.max(start));
     for (start, end, in_bits) in [(start, border, true), (border, end, false)] {
         if start < end {
             let span = Span { start, end };
@@ -208,10 +201,7 @@ mod tests {
         // unsigned char a:3; int b;
         let field = (Span { start: 0, end: 3 }, Some(8));
         let holes = Holes::around(vec![field, (Span::of_bytes(4, 4), None)], 8);
-        assert_eq!(
-            (holes.counts(), holes.bits(), holes.bytes()),
-            ((1, 1), 5, 3)
-        );
+        assert_eq!((holes.counts(), holes.bits(), holes.bytes()), ((1, 1), 5, 3));
         // unsigned a:3; as the last member.
         let field = (Span { start: 0, end: 3 }, Some(32));
         let holes = Holes::around(vec![field], 4);
@@ -228,10 +218,7 @@ mod tests {
     #[test]
     fn an_enumeration_without_enumerators_is_used_whole() {
         use super::super::aggregate::planted::structure;
-        let id = Aggregate {
-            kind: Kind::Enum,
-            ..structure("Id", 8, Vec::new())
-        };
+        let id = Aggregate { kind: Kind::Enum, ..structure("Id", 8, Vec::new()) };
         let holes = Holes::of(&id);
         assert_eq!((holes.used / 8, holes.padding()), (8, 0));
     }

@@ -59,12 +59,7 @@ fn inside(aggregate: &Aggregate) -> u64 {
         let holes = Holes::of(inner);
         let bits = (holes.bits() + holes.bit_padding()).div_ceil(8);
         let each = holes.bytes() + holes.padding() + bits + inside(inner);
-        Some(
-            member
-                .elements
-                .iter()
-                .fold(each, |all, n| all.saturating_mul(*n)),
-        )
+        Some(member.elements.iter().fold(each, |all, n| all.saturating_mul(*n)))
     };
     aggregate.members.iter().filter_map(unused).sum()
 }
@@ -195,26 +190,17 @@ impl<'a> TypeJson<'a> {
             path: &aggregate.path,
             kind: aggregate.kind.word(),
             units: unique(origins.iter().filter_map(|origin| origin.unit.as_deref())),
-            declared: unique(
-                origins
-                    .iter()
-                    .filter_map(|origin| origin.declared.as_deref()),
-            ),
+            declared: unique(origins.iter().filter_map(|origin| origin.declared.as_deref())),
             align: aggregate.align,
             packed: aggregate.packed,
             line,
             numbers: Summary::of(aggregate, line),
             holes: holes
-                .map(|hole| HoleJson {
-                    offset: hole.span.offset(),
-                    bits: hole.span.bits(),
-                })
+                .map(|hole| HoleJson { offset: hole.span.offset(), bits: hole.span.bits() })
                 .collect(),
             members: members(aggregate.members.iter(), 0, line),
             variants: variants.collect(),
-            values: values
-                .map(|&(ref name, value)| ValueJson { name, value })
-                .collect(),
+            values: values.map(|&(ref name, value)| ValueJson { name, value }).collect(),
             reorganised: match Reorder::of(aggregate, line) {
                 Reorder::No(_) => None,
                 Reorder::Better(better) => Some(BetterJson {
@@ -253,15 +239,11 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
             Role::Tag => "tag",
         },
         offset: span.map(|span| span.offset()),
-        size: span
-            .filter(|_| !member.size_unknown)
-            .map(|span| span.bytes()),
+        size: span.filter(|_| !member.size_unknown).map(|span| span.bytes()),
         first_bit: in_bits.map(|span| span.start % 8),
         bits: in_bits.map(|span| span.bits()),
         align: member.align,
-        lines: span
-            .and_then(|span| span.lines(line))
-            .map_or_else(Vec::new, listed),
+        lines: span.and_then(|span| span.lines(line)).map_or_else(Vec::new, listed),
         straddles: span.is_some_and(|span| span.straddles(line)),
         elements: member.elements.clone(),
         // For an array, these are the members of its first element.

@@ -62,9 +62,7 @@ impl Binary {
     /// # Errors
     /// If the file is not an ELF object, or has no debug information.
     pub fn open(path: &Path, places: &Places<'_>) -> Result<Self> {
-        Ok(Binary {
-            opened: Opened::new(path, places)?,
-        })
+        Ok(Binary { opened: Opened::new(path, places)? })
     }
 
     /// Returns the files with parts of the debug information that could not be used, each with the reason.
@@ -102,10 +100,7 @@ impl Binary {
         let found = self.types(&[name.to_owned()])?;
         match found.as_slice() {
             [one] => Ok(Rc::clone(&one.aggregate)),
-            _ => bail!(
-                "`{name}` is defined in {} ways; `linefill layout` shows them",
-                found.len()
-            ),
+            _ => bail!("`{name}` is defined in {} ways; `linefill layout` shows them", found.len()),
         }
     }
 

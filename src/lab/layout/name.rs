@@ -55,10 +55,7 @@ impl Wanted {
             }
             false => None,
         };
-        Ok(Wanted {
-            text: name.to_owned(),
-            glob,
-        })
+        Ok(Wanted { text: name.to_owned(), glob })
     }
 
     /// Returns the name as typed, without the keyword.
@@ -171,10 +168,7 @@ impl Aggregate {
                 // A variant has no place of its own. Its members lie in the enum.
                 Found::Variant(of) => {
                     at = at.moved(base);
-                    within = Some(Inside {
-                        members: &of.members,
-                        variants: &[],
-                    });
+                    within = Some(Inside { members: &of.members, variants: &[] });
                     variant = Some(name);
                     if !indices.is_empty() {
                         break;
@@ -209,10 +203,7 @@ struct Inside<'a> {
 
 impl<'a> Inside<'a> {
     fn of(aggregate: &'a Aggregate) -> Self {
-        Inside {
-            members: &aggregate.members,
-            variants: &aggregate.variants,
-        }
+        Inside { members: &aggregate.members, variants: &aggregate.variants }
     }
 }
 
@@ -238,10 +229,7 @@ fn find<'a>(inside: Inside<'a>, name: &str) -> Option<(Found<'a>, u64)> {
             return Some((found, base + span.offset()));
         }
     }
-    let variant = inside
-        .variants
-        .iter()
-        .find(|variant| variant.name == name)?;
+    let variant = inside.variants.iter().find(|variant| variant.name == name)?;
     Some((Found::Variant(variant), 0))
 }
 
@@ -285,10 +273,7 @@ fn element(member: &Member, mut span: Span, indices: &[u64], words: &str) -> Res
     }
     for (index, count) in indices.iter().zip(&member.elements) {
         if index >= count {
-            bail!(
-                "`{words}`: `{}` has no element {index}: {count} there",
-                member.label()
-            );
+            bail!("`{words}`: `{}` has no element {index}: {count} there", member.label());
         }
         let bits = span.bits() / count;
         span.start += index * bits;
@@ -324,10 +309,7 @@ mod tests {
     fn a_glob_matches_the_whole_path_or_its_last_part() {
         assert_eq!(answer("fo*", "foo"), Some(Answer::Whole));
         assert_eq!(answer("Vec<*>", "alloc::vec::Vec<u8>"), Some(Answer::Whole));
-        assert_eq!(
-            answer("alloc::*", "alloc::vec::Vec<u8>"),
-            Some(Answer::Whole)
-        );
+        assert_eq!(answer("alloc::*", "alloc::vec::Vec<u8>"), Some(Answer::Whole));
         assert_eq!(answer("fo*", "x::bar"), None);
         assert_eq!(answer("*[u8]", "&[u8]"), Some(Answer::Whole));
         assert_eq!(answer("*const u8", "xconst u8"), None);
@@ -337,16 +319,10 @@ mod tests {
     fn the_nearest_spelling_is_the_one_that_was_meant() {
         let nearest = |wanted: &str, paths: [&'static str; 3]| {
             let wanted = Wanted::new(wanted).unwrap();
-            paths
-                .into_iter()
-                .min_by_key(|path| wanted.distance(path))
-                .unwrap()
+            paths.into_iter().min_by_key(|path| wanted.distance(path)).unwrap()
         };
         assert_eq!(nearest("ordr", ["foo", "order", "node"]), "order");
-        assert_eq!(
-            nearest("Strng", ["a::Node", "b::String", "c::Str<u8>"]),
-            "b::String"
-        );
+        assert_eq!(nearest("Strng", ["a::Node", "b::String", "c::Str<u8>"]), "b::String");
         assert_eq!(
             nearest("order", ["ordinal", "x", "purchase_order_line"]),
             "purchase_order_line"
@@ -365,10 +341,7 @@ mod tests {
     }
 
     fn array(name: &str, offset: u64, size: u64, count: u64) -> Member {
-        Member {
-            elements: vec![count],
-            ..member(name, offset, size)
-        }
+        Member { elements: vec![count], ..member(name, offset, size) }
     }
 
     #[test]
@@ -401,16 +374,10 @@ mod tests {
         let mut nameless = inner("", 40, 16, shape);
         nameless.name = None;
         let all = structure("all", 56, vec![member("id", 0, 8), shapes, nameless]);
-        for (words, offset) in [
-            ("shape[0].Circle.x", 12),
-            ("shape[1].Circle.y[1]", 36),
-            ("Circle.x", 44),
-        ] {
-            assert_eq!(
-                all.field(words).unwrap(),
-                Span::of_bytes(offset, 4),
-                "{words}"
-            );
+        for (words, offset) in
+            [("shape[0].Circle.x", 12), ("shape[1].Circle.y[1]", 36), ("Circle.x", 44)]
+        {
+            assert_eq!(all.field(words).unwrap(), Span::of_bytes(offset, 4), "{words}");
         }
         let error = all.field("shape[0].Circle").unwrap_err().to_string();
         assert!(error.contains("`Circle` is a variant"), "{error}");

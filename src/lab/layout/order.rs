@@ -19,16 +19,10 @@ pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usi
     let free = pieces.len() - fixed;
     let given: Vec<usize> = (0..pieces.len()).collect();
     let mut by_align = given.clone();
-    order::by_key(&mut by_align[..free], |&index| {
-        Reverse(pieces[index].align())
-    });
-    let filled = [
-        filled(pieces, given.clone(), free, frame),
-        filled(pieces, by_align.clone(), free, frame),
-    ];
-    let unsplit = filled
-        .clone()
-        .map(|order| unsplit(pieces, order, free, frame, line));
+    order::by_key(&mut by_align[..free], |&index| Reverse(pieces[index].align()));
+    let filled =
+        [filled(pieces, given.clone(), free, frame), filled(pieces, by_align.clone(), free, frame)];
+    let unsplit = filled.clone().map(|order| unsplit(pieces, order, free, frame, line));
     let candidates = filled.into_iter().chain(unsplit).chain([by_align, given]);
     candidates
         .map(|order| {
@@ -48,9 +42,7 @@ pub fn straddling(placed: &Placed, line: u64) -> usize {
 /// Counts the pairs of pieces whose relative order changed.
 fn moved(order: &[usize]) -> usize {
     let pairs = order.iter().enumerate();
-    pairs
-        .map(|(at, index)| order[at..].iter().filter(|later| *later < index).count())
-        .sum()
+    pairs.map(|(at, index)| order[at..].iter().filter(|later| *later < index).count()).sum()
 }
 
 /// Returns the order with its holes filled, front to back, by later pieces. Each hole takes the largest
@@ -58,19 +50,12 @@ fn moved(order: &[usize]) -> usize {
 fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
     let mut end = frame.front;
     for at in 0..free {
-        let start = pieces[order[at]]
-            .put(end)
-            .first()
-            .map_or(end, |span| span.start);
+        let start = pieces[order[at]].put(end).first().map_or(end, |span| span.start);
         let fits = |place: &usize| {
             let spans = pieces[order[*place]].put(end);
-            spans
-                .last()
-                .is_some_and(|span| span.end <= start && span.bits() > 0)
+            spans.last().is_some_and(|span| span.end <= start && span.bits() > 0)
         };
-        let filler = (at + 1..free)
-            .filter(fits)
-            .max_by_key(|&place| pieces[order[place]].size());
+        let filler = (at + 1..free).filter(fits).max_by_key(|&place| pieces[order[place]].size());
         if let Some(place) = filler {
             order[at..=place].rotate_right(1);
         }
@@ -158,10 +143,7 @@ impl Piece {
                     if at % (8 * unit) + width > 8 * unit {
                         at = at.next_multiple_of(8 * unit);
                     }
-                    let span = Span {
-                        start: at,
-                        end: at + width,
-                    };
+                    let span = Span { start: at, end: at + width };
                     at = span.end;
                     span
                 })
@@ -197,10 +179,7 @@ pub fn place(pieces: &[Piece], order: &[usize], frame: Frame) -> Placed {
             spans
         })
         .collect();
-    Placed {
-        spans,
-        size: end.div_ceil(8).next_multiple_of(frame.align.max(1)),
-    }
+    Placed { spans, size: end.div_ceil(8).next_multiple_of(frame.align.max(1)) }
 }
 
 #[cfg(test)]
@@ -231,10 +210,7 @@ mod tests {
     }
 
     fn frame_of(pieces: &[Piece], front: u64) -> Frame {
-        Frame {
-            front: front * 8,
-            align: pieces.iter().map(Piece::align).max().unwrap(),
-        }
+        Frame { front: front * 8, align: pieces.iter().map(Piece::align).max().unwrap() }
     }
 
     /// Returns the smallest size that any order of the pieces gives.
@@ -308,10 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_at_the_front_stays_there() {
-        let frame = Frame {
-            front: 40,
-            align: 8,
-        };
+        let frame = Frame { front: 40, align: 8 };
         let placed = place(&[whole(1, 1), whole(8, 8)], &[0, 1], frame);
         assert_eq!(placed.spans[0][0].offset(), 5);
         assert_eq!((placed.spans[1][0].offset(), placed.size), (8, 16));

@@ -19,11 +19,7 @@ const WIDEST: usize = 56;
 
 /// Formats a type and its members without the numbers below them: `struct foo {`, the rows, `}`.
 pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
-    let mut lines = Lines {
-        style,
-        rows: Vec::new(),
-        border: 1,
-    };
+    let mut lines = Lines { style, rows: Vec::new(), border: 1 };
     lines.body(aggregate, 0, 1);
     let head = match aggregate.path.is_empty() {
         true => aggregate.kind.word().to_owned(),
@@ -64,11 +60,7 @@ impl Lines {
     }
 
     fn row(&mut self, depth: usize, text: impl Into<String>, place: Option<String>) {
-        self.rows.push(Row {
-            depth,
-            text: text.into(),
-            place,
-        });
+        self.rows.push(Row { depth, text: text.into(), place });
     }
 
     /// Adds the members of a type that starts at byte `base`.
@@ -81,14 +73,7 @@ impl Lines {
             true => Vec::new(),
             false => Holes::of(aggregate).between,
         };
-        self.members(
-            &aggregate.members,
-            &holes,
-            aggregate.language,
-            base,
-            depth,
-            union,
-        );
+        self.members(&aggregate.members, &holes, aggregate.language, base, depth, union);
         for variant in &aggregate.variants {
             self.variant(aggregate, variant, base, depth);
         }
@@ -151,10 +136,7 @@ impl Lines {
 
     fn member(&mut self, member: &Member, language: Language, base: u64, depth: usize) {
         let mut place = place(member, base);
-        if member
-            .span
-            .is_some_and(|span| span.moved(base).straddles(self.style.line))
-        {
+        if member.span.is_some_and(|span| span.moved(base).straddles(self.style.line)) {
             place += ", across two lines";
         }
         let end = match language {
@@ -211,14 +193,7 @@ impl Lines {
         let holes = Holes::between(members, aggregate.size);
         self.border = 1;
         let language = aggregate.language;
-        self.members(
-            &variant.members,
-            &holes.between,
-            language,
-            base,
-            depth + 1,
-            false,
-        );
+        self.members(&variant.members, &holes.between, language, base, depth + 1, false);
         self.row(depth, "},", None);
     }
 }
@@ -264,10 +239,7 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     if summary.holes > 0 || summary.bit_holes > 0 {
         let mut row = format!("sum members: {}", summary.used);
         if summary.holes > 0 {
-            row += &format!(
-                ", holes: {}, sum holes: {}",
-                summary.holes, summary.hole_bytes
-            );
+            row += &format!(", holes: {}, sum holes: {}", summary.holes, summary.hole_bytes);
         }
         if summary.bit_holes > 0 {
             let bits = count(summary.bit_hole_bits, "bit");
@@ -280,18 +252,13 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     }
     if summary.inside > 0 {
         let bytes = count(summary.inside, "byte");
-        rows.push(format!(
-            "unused inside members of types without a name: {bytes}"
-        ));
+        rows.push(format!("unused inside members of types without a name: {bytes}"));
     }
     if !aggregate.virtual_bases().is_empty() {
         rows.push("virtual base classes lie behind the members, and not in the padding".to_owned());
     }
     if summary.bit_padding > 0 {
-        rows.push(format!(
-            "bit padding: {}",
-            count(summary.bit_padding, "bit")
-        ));
+        rows.push(format!("bit padding: {}", count(summary.bit_padding, "bit")));
     }
     if let Some(bytes) = summary.last_line {
         rows.push(format!("last cacheline: {}", count(bytes, "byte")));
@@ -302,9 +269,7 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
     if summary.size > 0 {
         let average = (summary.lines_in_array * 100.0).round() / 100.0;
         let plural = if average == 1.0 { "" } else { "s" };
-        rows.push(format!(
-            "in an array: {average} cacheline{plural} per element"
-        ));
+        rows.push(format!("in an array: {average} cacheline{plural} per element"));
     }
     let straddling = aggregate.straddling(line);
     if !straddling.is_empty() {

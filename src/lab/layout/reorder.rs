@@ -54,10 +54,7 @@ impl Reorder {
         if aggregate.packed {
             return Reorder::No("it is packed");
         }
-        let movable = aggregate
-            .members
-            .iter()
-            .filter(|one| one.role == Role::Field);
+        let movable = aggregate.members.iter().filter(|one| one.role == Role::Field);
         let movable = movable.count();
         if movable < 2 {
             return Reorder::No("fewer than two members can move");
@@ -109,28 +106,17 @@ impl Plan {
         let mut places: Vec<usize> = (0..aggregate.members.len()).collect();
         order::by_key(&mut places, |&index| aggregate.members[index].span);
         let member = |index: &usize| &aggregate.members[*index];
-        let (movable, pinned): (Vec<usize>, Vec<usize>) = places
-            .into_iter()
-            .partition(|index| matches!(member(index).role, Role::Field));
-        if pinned
-            .iter()
-            .any(|index| member(index).role == Role::VirtualBase)
-        {
+        let (movable, pinned): (Vec<usize>, Vec<usize>) =
+            places.into_iter().partition(|index| matches!(member(index).role, Role::Field));
+        if pinned.iter().any(|index| member(index).role == Role::VirtualBase) {
             return None;
         }
         let first = movable.first().and_then(|index| member(index).span)?;
         let front = pinned.iter().filter_map(|index| member(index).span);
         // A member of a derived class may lie in the tail padding of the base class.
-        let front = front
-            .map(|span| span.end)
-            .max()
-            .unwrap_or(0)
-            .min(first.start);
+        let front = front.map(|span| span.end).max().unwrap_or(0).min(first.start);
         let mut plan = Plan {
-            frame: Frame {
-                front,
-                align: aggregate.align,
-            },
+            frame: Frame { front, align: aggregate.align },
             pieces: Vec::new(),
             members: Vec::new(),
             fixed: 0,
@@ -156,10 +142,7 @@ impl Plan {
                 self.members.push(vec![index]);
             }
             (None, _) => {
-                self.pieces.push(Piece::Whole {
-                    size: span.bytes(),
-                    align: member.align.max(1),
-                });
+                self.pieces.push(Piece::Whole { size: span.bytes(), align: member.align.max(1) });
                 self.members.push(vec![index]);
             }
         }
@@ -170,30 +153,18 @@ impl Plan {
     fn agrees(&self, aggregate: &Aggregate) -> bool {
         let order: Vec<usize> = (0..self.pieces.len()).collect();
         let placed = place(&self.pieces, &order, self.frame);
-        let found = self
-            .members
-            .iter()
-            .flatten()
-            .zip(placed.spans.iter().flatten());
+        let found = self.members.iter().flatten().zip(placed.spans.iter().flatten());
         placed.size == aggregate.size
-            && found
-                .into_iter()
-                .all(|(&index, span)| aggregate.members[index].span == Some(*span))
+            && found.into_iter().all(|(&index, span)| aggregate.members[index].span == Some(*span))
     }
 
     fn rearranged(&self, from: &Aggregate, order: &[usize], placed: Placed) -> Aggregate {
         let front = self.pinned.iter().map(|&index| from.members[index].clone());
         let moved = order.iter().flat_map(|&piece| &self.members[piece]);
         let moved = moved.zip(placed.spans.into_iter().flatten());
-        let moved = moved.map(|(&index, span)| Member {
-            span: Some(span),
-            ..from.members[index].clone()
-        });
-        Aggregate {
-            size: placed.size,
-            members: front.chain(moved).collect(),
-            ..from.clone()
-        }
+        let moved =
+            moved.map(|(&index, span)| Member { span: Some(span), ..from.members[index].clone() });
+        Aggregate { size: placed.size, members: front.chain(moved).collect(), ..from.clone() }
     }
 }
 
@@ -218,9 +189,7 @@ mod tests {
 
     fn places(aggregate: &Aggregate) -> Vec<(&str, u64)> {
         let members = aggregate.members.iter();
-        members
-            .map(|member| (member.label(), member.span.unwrap().offset()))
-            .collect()
+        members.map(|member| (member.label(), member.span.unwrap().offset())).collect()
     }
 
     /// The structure of Figure 6.3.
@@ -242,10 +211,7 @@ mod tests {
     fn the_better_order_is_as_good_as_it_gets() {
         let once = better(&foo()).aggregate;
         assert_eq!(refused(&once), BEST);
-        let rust = Aggregate {
-            language: Language::Rust,
-            ..once
-        };
+        let rust = Aggregate { language: Language::Rust, ..once };
         assert_eq!(refused(&rust), BEST_RUST);
     }
 
@@ -255,13 +221,7 @@ mod tests {
         base.role = Role::Base;
         let mut tail = member("tail", 32, 0);
         tail.elements = vec![0];
-        let members = vec![
-            base,
-            member("c", 12, 1),
-            member("l", 16, 8),
-            member("d", 24, 1),
-            tail,
-        ];
+        let members = vec![base, member("c", 12, 1), member("l", 16, 8), member("d", 24, 1), tail];
         let better = better(&structure("s", 32, members));
         let order = [("base", 0), ("c", 12), ("d", 13), ("l", 16), ("tail", 24)];
         assert_eq!(places(&better.aggregate), order);
@@ -270,12 +230,8 @@ mod tests {
 
     #[test]
     fn bit_fields_move_together() {
-        let members = vec![
-            member("a", 0, 1),
-            member("l", 8, 8),
-            bits("x", 128, 3, 4),
-            bits("y", 131, 5, 4),
-        ];
+        let members =
+            vec![member("a", 0, 1), member("l", 8, 8), bits("x", 128, 3, 4), bits("y", 131, 5, 4)];
         let better = better(&structure("s", 24, members));
         let order = [("a", 0), ("x", 1), ("y", 1), ("l", 8)];
         assert_eq!(places(&better.aggregate), order);
@@ -291,15 +247,9 @@ mod tests {
 
     #[test]
     fn what_has_no_other_order_says_why() {
-        let union = Aggregate {
-            kind: Kind::Union,
-            ..foo()
-        };
+        let union = Aggregate { kind: Kind::Union, ..foo() };
         assert!(refused(&union).contains("union"));
-        let packed = Aggregate {
-            packed: true,
-            ..foo()
-        };
+        let packed = Aggregate { packed: true, ..foo() };
         assert!(refused(&packed).contains("packed"));
         let one = structure("s", 8, vec![member("a", 0, 8)]);
         assert!(refused(&one).contains("fewer than two members"));

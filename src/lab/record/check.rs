@@ -38,10 +38,7 @@ impl fmt::Display for Wrong {
 type Check = Result<(), Wrong>;
 
 fn wrong(field: &str, problem: impl fmt::Display) -> Wrong {
-    Wrong {
-        field: field.to_owned(),
-        problem: problem.to_string(),
-    }
+    Wrong { field: field.to_owned(), problem: problem.to_string() }
 }
 
 /// Maximum number of CPUs of a system: Linux is built for 8,192.
@@ -238,9 +235,7 @@ impl<'a> Source<'a> {
         let mut reader = serde_json::Deserializer::from_slice(&self.text);
         let read = serde_path_to_error::deserialize(&mut reader);
         if read.is_ok() {
-            reader
-                .end()
-                .map_err(|error| wrong("", json_error(&error, own)))?;
+            reader.end().map_err(|error| wrong("", json_error(&error, own)))?;
         }
         read.map_err(|error| {
             let field = match error.path().to_string() {
@@ -304,15 +299,8 @@ fn check_header(header: &Header) -> Check {
         let known = Placement::ALL.map(Placement::name);
         one_of("placement", name, &known)?;
     }
-    one_of(
-        "profile",
-        &header.profile,
-        &["quick", "full", "smoke", "bare"],
-    )?;
-    let caches = [
-        ("cpu.caches", &header.cpu.caches),
-        ("kernel_caches", &header.kernel_caches),
-    ];
+    one_of("profile", &header.profile, &["quick", "full", "smoke", "bare"])?;
+    let caches = [("cpu.caches", &header.cpu.caches), ("kernel_caches", &header.kernel_caches)];
     for (list, caches) in caches {
         for (index, cache) in caches.iter().enumerate() {
             let name = |field: &str| format!("{list}[{index}].{field}");
@@ -347,12 +335,7 @@ fn check_nodes(header: &Header) -> Check {
         let name = |field: &str| format!("nodes[{index}].{field}");
         within(&name("id"), node.id, 0..=MOST_NODES - 1)?;
         at_most(&name("cpus"), "CPUs", node.cpus.len(), MOST_CPUS)?;
-        at_most(
-            &name("distances"),
-            "distances",
-            node.distances.len(),
-            MOST_NODES,
-        )?;
+        at_most(&name("distances"), "distances", node.distances.len(), MOST_NODES)?;
         for distance in &node.distances {
             within(&name("distances"), *distance, 0..=255)?;
         }
@@ -384,10 +367,7 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
         return Ok(());
     }
     let (least, most) = (range.start(), range.end());
-    Err(wrong(
-        field,
-        format!("{value:?}: {least:?} to {most:?} is accepted"),
-    ))
+    Err(wrong(field, format!("{value:?}: {least:?} to {most:?} is accepted")))
 }
 
 fn check_verdict(verdict: &VerdictLine) -> Check {
@@ -421,10 +401,7 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
     match parts.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         Some(pair) => {
             let [(least, low), (field, high)] = [pair[0], pair[1]];
-            Err(wrong(
-                field,
-                format!("{high:?} is less than `{least}`, {low:?}"),
-            ))
+            Err(wrong(field, format!("{high:?} is less than `{least}`, {low:?}")))
         }
         None => Ok(()),
     }
@@ -433,9 +410,6 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
 fn one_of(field: &str, text: &str, known: &[&str]) -> Check {
     match known.contains(&text) {
         true => Ok(()),
-        false => Err(wrong(
-            field,
-            format!("`{text}`: one of {} is accepted", known.join(", ")),
-        )),
+        false => Err(wrong(field, format!("`{text}`: one of {} is accepted", known.join(", ")))),
     }
 }

@@ -34,9 +34,7 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     for answer in &analysis.answers {
         sections.push(section(answer, machine, ns_per_cycle)?);
     }
-    let missing = all()
-        .into_iter()
-        .filter(|of| analysis.answer(of.id).is_none());
+    let missing = all().into_iter().filter(|of| analysis.answer(of.id).is_none());
     let run: Vec<&Experiment> = analysis.answers.iter().map(|of| of.experiment).collect();
     let warnings = warnings(analysis);
     let (caveats, others) = notes(analysis, uncounted(&run, &machine.counting));
@@ -53,9 +51,7 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
         notes,
         sheet: analysis.sheet(),
         sections,
-        not_run: missing
-            .map(|of| (of.id.to_owned(), of.title.to_owned()))
-            .collect(),
+        not_run: missing.map(|of| (of.id.to_owned(), of.title.to_owned())).collect(),
         predicted: analysis.predicted(),
     })
 }
@@ -90,21 +86,13 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         ("linefill", Some(version(header))),
         ("compiler", known(&header.rustc)),
     ];
-    facts
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Returns warnings about conditions that change the answer: missing points, prefetchers that are off, and
 /// experiments that this version does not know.
 fn warnings(analysis: &Analysis) -> Vec<String> {
-    let Record {
-        header,
-        points,
-        end,
-        ..
-    } = &analysis.record;
+    let Record { header, points, end, .. } = &analysis.record;
     let mut warnings = Vec::new();
     match end {
         None => warnings.push("The run did not finish: points are missing.".to_owned()),
@@ -148,11 +136,7 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
     }
     if analysis.outdated > 0 {
         brief.push("judged anew");
-        let are = if analysis.outdated == 1 {
-            "is on a claim"
-        } else {
-            "are on claims"
-        };
+        let are = if analysis.outdated == 1 { "is on a claim" } else { "are on claims" };
         notes.push(format!(
             "{} of the record's {} verdicts {are} of another version of linefill. The claims of \
              this version that have no verdict in the record are judged on its points.",
@@ -194,9 +178,7 @@ fn section(
     machine: &Machine,
     ns_per_cycle: Option<f64>,
 ) -> Result<Section, ReferenceError> {
-    let Answer {
-        experiment, points, ..
-    } = answer;
+    let Answer { experiment, points, .. } = answer;
     let x = axis(experiment.plot.unwrap_or(TABLE).x);
     Ok(Section {
         id: experiment.id.to_owned(),
@@ -221,11 +203,7 @@ fn section(
 /// Describes a point with two steady states.
 fn states(of: &TwoStates, x: &AxisView) -> String {
     let [low, high] = of.nanoseconds;
-    format!(
-        "{} at {}: {low} ns in some passes, {high} ns in others",
-        of.series,
-        place(x, of.x)
-    )
+    format!("{} at {}: {low} ns in some passes, {high} ns in others", of.series, place(x, of.x))
 }
 
 /// Groups the untestable points by series and reason.
@@ -235,9 +213,8 @@ fn untestable(points: &[Point]) -> Vec<UntestableView> {
         let State::Untestable(Untestable(reason)) = &point.state else {
             continue;
         };
-        let same = parts
-            .iter_mut()
-            .find(|part| part.series == point.series && part.reason == *reason);
+        let same =
+            parts.iter_mut().find(|part| part.series == point.series && part.reason == *reason);
         match same {
             Some(part) => part.points += 1,
             None => parts.push(UntestableView {
@@ -275,10 +252,7 @@ fn figure(
         (_, Shape::Lines) => Form::Lines,
         (_, Shape::Bars) => Form::Bars,
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
-        (_, Shape::Heat { depth, mirrored }) => Form::Heat {
-            depth: depth.to_owned(),
-            mirrored,
-        },
+        (_, Shape::Heat { depth, mirrored }) => Form::Heat { depth: depth.to_owned(), mirrored },
     };
     let timed = |point: &Point| point.measured().is_some();
     let counted = |point: &Point| {
@@ -307,11 +281,7 @@ fn figure(
 fn views<'a>(curves: impl IntoIterator<Item = &'a Curve>) -> Vec<CurveView> {
     let view = |curve: &Curve| CurveView {
         label: curve.label.clone(),
-        points: curve
-            .points
-            .iter()
-            .map(|&(x, value)| Value::at(x, value))
-            .collect(),
+        points: curve.points.iter().map(|&(x, value)| Value::at(x, value)).collect(),
     };
     curves.into_iter().map(view).collect()
 }
@@ -337,11 +307,7 @@ fn predicted(found: &Prediction, curves: &[CurveView]) -> PredictionView {
 }
 
 pub(in crate::lab) fn axis(axis: Axis) -> AxisView {
-    AxisView {
-        label: axis.label.to_owned(),
-        log: axis.log,
-        bytes: axis.bytes,
-    }
+    AxisView { label: axis.label.to_owned(), log: axis.log, bytes: axis.bytes }
 }
 
 /// Returns the curves of the columns that a plot names, or of all numbered columns if it names none.
@@ -379,12 +345,7 @@ fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
     if !plot.x.bytes {
         return Vec::new();
     }
-    let places = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .map(|value| value.x)
-    };
+    let places = || curves.iter().flat_map(|curve| &curve.points).map(|value| value.x);
     let capacities = machine.ranges.capacities.iter();
     capacities
         .filter(|capacity| {
@@ -398,11 +359,7 @@ fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
                 Some(reported) if reported <= usable => "by CPUID",
                 _ => "as measured",
             };
-            Rule {
-                meaning: format!("{label} {} {how}", show(usable)),
-                label,
-                x: usable,
-            }
+            Rule { meaning: format!("{label} {} {how}", show(usable)), label, x: usable }
         })
         .collect()
 }

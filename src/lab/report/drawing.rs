@@ -12,10 +12,7 @@ use crate::lab::chart::{Drawing, Owner, Role, Series, draw, step_of};
 /// Draws the chart of a figure with its legend; `None` if the form has no chart.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
     let shape = figure.form.shape()?;
-    let mut owners = vec![Owner {
-        name: "this machine",
-        role: Role::Here,
-    }];
+    let mut owners = vec![Owner { name: "this machine", role: Role::Here }];
     let curves = figure.curves.iter().enumerate();
     let mut series: Vec<Series<'_>> = curves
         .map(|(column, curve)| Series {
@@ -30,10 +27,7 @@ pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
     for (table, of) in (1 + usize::from(!predicted.is_empty())..).zip(sources(figure)) {
         let named = |owner: &Owner<'_>| owner.name == of[0].machine;
         let owner = owners.iter().position(named).unwrap_or_else(|| {
-            owners.push(Owner {
-                name: &of[0].machine,
-                role: Role::Then(owners.len() - 1),
-            });
+            owners.push(Owner { name: &of[0].machine, role: Role::Then(owners.len() - 1) });
             owners.len() - 1
         });
         for (column, reference) in of.into_iter().enumerate() {
@@ -47,10 +41,7 @@ pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
         }
     }
     if !predicted.is_empty() {
-        owners.push(Owner {
-            name: "predicted",
-            role: Role::Model,
-        });
+        owners.push(Owner { name: "predicted", role: Role::Model });
     }
     for (column, curve) in predicted.iter().enumerate() {
         series.push(Series {
@@ -77,8 +68,7 @@ impl Figure {
     /// Returns the duration of a core cycle, if the figure's unit is a time that it converts.
     pub(in crate::lab) fn clock(&self) -> Option<f64> {
         let times = ["cycles per operation", "ns per operation"];
-        self.ns_per_cycle
-            .filter(|_| times.contains(&self.unit.as_str()))
+        self.ns_per_cycle.filter(|_| times.contains(&self.unit.as_str()))
     }
 }
 
@@ -185,10 +175,7 @@ mod tests {
             points: points.iter().map(value).collect(),
         };
         Figure {
-            form: Form::Heat {
-                depth: "CPU".to_owned(),
-                mirrored: true,
-            },
+            form: Form::Heat { depth: "CPU".to_owned(), mirrored: true },
             unit: "ns".to_owned(),
             curves: curves.iter().map(curve).collect(),
             ..Figure::default()
@@ -198,10 +185,7 @@ mod tests {
     #[test]
     fn a_pair_is_its_own_mirror_image() {
         let pairs = Pairs::of(&figure(&[("0", &[(1.0, 40.0), (2.0, 160.0)])]), true);
-        assert_eq!(
-            (&pairs.rows, &pairs.columns),
-            (&vec![0, 1, 2], &vec![0, 1, 2])
-        );
+        assert_eq!((&pairs.rows, &pairs.columns), (&vec![0, 1, 2], &vec![0, 1, 2]));
         assert_eq!(pairs.values[&(2, 0)], 160.0);
         assert!(!pairs.values.contains_key(&(1, 2)));
         assert_eq!((pairs.share(40.0), pairs.share(160.0)), (0.0, 1.0));
@@ -225,15 +209,9 @@ mod tests {
         ]);
         let pairs = Pairs::of(&figure, false);
         assert_eq!((&pairs.rows, &pairs.columns), (&vec![0, 1], &vec![0, 1, 2]));
-        assert_eq!(
-            (pairs.values[&(0, 1)], pairs.values[&(1, 0)]),
-            (140.0, 150.0)
-        );
+        assert_eq!((pairs.values[&(0, 1)], pairs.values[&(1, 0)]), (140.0, 150.0));
         let map = heat_map(&figure, "CPU of node", false).into_string();
-        assert!(
-            map.contains("CPU of node ↓, ") && map.contains(">250<"),
-            "{map}"
-        );
+        assert!(map.contains("CPU of node ↓, ") && map.contains(">250<"), "{map}");
         assert!(!map.contains("class=\"none\""), "{map}");
     }
 }

@@ -67,12 +67,12 @@ impl Scale {
     fn of(ladder: &Ladder) -> Option<Self> {
         let all = || ladder.random.iter().chain(&ladder.in_order);
         let ends = |values: &mut dyn Iterator<Item = f64>| {
-            values
-                .filter(|value| *value > 0.0)
-                .fold(None, |ends: Option<(f64, f64)>, value| match ends {
+            values.filter(|value| *value > 0.0).fold(None, |ends: Option<(f64, f64)>, value| {
+                match ends {
                     None => Some((value, value)),
                     Some((lo, hi)) => Some((lo.min(value), hi.max(value))),
-                })
+                }
+            })
         };
         let bytes = ends(&mut ladder.random.iter().map(|of| of.0))?;
         let times = ends(&mut all().map(|of| of.1.center()))?;

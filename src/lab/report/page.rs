@@ -380,11 +380,7 @@ fn worst(section: &Section) -> Option<Verdict> {
 /// Browsers refuse all other scripts and styles, including those in attributes, so a record cannot inject
 /// any.
 pub(in crate::lab) fn policy(styles: &[&str], scripts: &[&str]) -> String {
-    format!(
-        "default-src 'none'; style-src {}; script-src {}",
-        sources(styles),
-        sources(scripts)
-    )
+    format!("default-src 'none'; style-src {}; script-src {}", sources(styles), sources(scripts))
 }
 
 fn sources(texts: &[&str]) -> String {

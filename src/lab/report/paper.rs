@@ -43,11 +43,7 @@ fn filters(view: &ReportView) -> Markup {
     let topics = order::distinct(claims().map(topic));
     let kinds = order::distinct(claims().filter_map(|of| Some(of.found?.name())));
     let verdicts = Verdict::ALL.map(|of| (class(of), of.name()));
-    let names = view
-        .summary
-        .papers
-        .iter()
-        .map(|paper| (paper.name, paper.name));
+    let names = view.summary.papers.iter().map(|paper| (paper.name, paper.name));
     let same = |of: Vec<&'static str>| of.into_iter().map(|of| (of, of)).collect::<Vec<_>>();
     html! {
         form.filters hidden role="search" aria-label="Filter the claims" {
@@ -105,11 +101,8 @@ fn section(part: &Part) -> Markup {
         let claims = part.claims.iter().filter(|of| of.is_of_this_machine());
         claims.filter(move |of| of.verdict == verdict)
     };
-    let beside: Vec<&VerdictLine> = part
-        .claims
-        .iter()
-        .filter(|of| !of.is_of_this_machine())
-        .collect();
+    let beside: Vec<&VerdictLine> =
+        part.claims.iter().filter(|of| !of.is_of_this_machine()).collect();
     html! {
         div.part {
             h4 {
@@ -172,10 +165,7 @@ fn then_now(line: &VerdictLine) -> Markup {
     };
     let takeaway = find_claim(&line.id).and_then(|of| of.takeaway);
     let now = Interval::new(lo, hi);
-    let then = line
-        .then
-        .as_ref()
-        .map(|then| Interval::new(then.lo, then.hi));
+    let then = line.then.as_ref().map(|then| Interval::new(then.lo, then.hi));
     let (then, now) = match takeaway.map(|of| of.shown) {
         Some(shown) => (
             then.map(|then| range_text(shown, then, Shown::text)),

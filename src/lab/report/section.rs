@@ -66,9 +66,7 @@ fn topic(id: &str) -> String {
     let mut families = families();
     let family = families.find(|family| family.experiments.iter().any(|of| of.id == id));
     let family = family.map(|family| family.name);
-    let names = topic
-        .into_iter()
-        .chain(family.filter(|name| topic != Some(name)));
+    let names = topic.into_iter().chain(family.filter(|name| topic != Some(name)));
     names.collect::<Vec<_>>().join(", ")
 }
 

@@ -28,10 +28,7 @@ struct Table<'a> {
 pub(super) fn tables(figure: &Figure) -> Markup {
     let ours = Table::of_curves("Numbers of this machine", figure, &figure.curves);
     let theirs = sources(figure).into_iter().map(|of| Table {
-        title: titled(
-            &format!("Numbers of the document ({})", of[0].machine),
-            &figure.unit,
-        ),
+        title: titled(&format!("Numbers of the document ({})", of[0].machine), &figure.unit),
         x: &figure.x,
         columns: of
             .iter()
@@ -90,11 +87,7 @@ impl<'a> Table<'a> {
     fn of_curves(title: &str, figure: &'a Figure, curves: &'a [CurveView]) -> Self {
         let curves = curves.iter();
         let columns = curves.map(|curve| (curve.label.as_str(), curve.points.clone()));
-        Table {
-            title: titled(title, &figure.unit),
-            x: &figure.x,
-            columns: columns.collect(),
-        }
+        Table { title: titled(title, &figure.unit), x: &figure.x, columns: columns.collect() }
     }
 
     fn places(&self) -> Vec<f64> {
@@ -203,10 +196,7 @@ pub(super) fn counted(
         figure: Figure {
             form,
             x,
-            y: AxisView {
-                label: "events".to_owned(),
-                ..AxisView::default()
-            },
+            y: AxisView { label: "events".to_owned(), ..AxisView::default() },
             unit: "per operation".to_owned(),
             curves,
             ..Figure::default()
@@ -268,10 +258,8 @@ mod tests {
             panic!("C9 is built");
         };
         let no_pmu = || Err("there is no PMU".to_owned());
-        let counting = Counting::of([
-            (Quantity::Cycles, no_pmu()),
-            (Quantity::Instructions, no_pmu()),
-        ]);
+        let counting =
+            Counting::of([(Quantity::Cycles, no_pmu()), (Quantity::Instructions, no_pmu())]);
         assert_eq!(
             uncounted(&[c9], &counting),
             ["Not counted, because there is no PMU: instructions (C9)."]

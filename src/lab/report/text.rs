@@ -8,12 +8,8 @@ use maud::{Markup, html};
 use crate::experiment::Verdict;
 
 /// The verdicts by interest: findings first, verdicts that need no attention last.
-pub(super) const BY_INTEREST: [Verdict; 4] = [
-    Verdict::DoesNotHold,
-    Verdict::Inconclusive,
-    Verdict::Untestable,
-    Verdict::Holds,
-];
+pub(super) const BY_INTEREST: [Verdict; 4] =
+    [Verdict::DoesNotHold, Verdict::Inconclusive, Verdict::Untestable, Verdict::Holds];
 
 /// Renders the line above a page's heading: the kind of the page, and on a phone a link to the contents.
 pub(in crate::lab) fn eyebrow(kind: &str) -> Markup {
@@ -171,19 +167,14 @@ mod tests {
     #[test]
     fn the_first_use_of_a_word_is_linked_and_no_part_of_another() {
         let linked = Linked::default();
-        let shown = linked
-            .prose("Always the TLB, and `TLB` & TLB.")
-            .into_string();
+        let shown = linked.prose("Always the TLB, and `TLB` & TLB.").into_string();
         assert_eq!(
             shown,
             "Always the <a class=\"term\" href=\"#term-tlb\">TLB</a>, and <code>TLB</code> &amp; \
              TLB."
         );
         let ways = linked.prose("In all ways a TLB sets 8 ways.").into_string();
-        assert!(
-            ways.starts_with("In all ways a TLB sets <a class=\"term\""),
-            "{ways}"
-        );
+        assert!(ways.starts_with("In all ways a TLB sets <a class=\"term\""), "{ways}");
     }
 
     #[test]

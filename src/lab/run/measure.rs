@@ -32,11 +32,7 @@ pub(super) struct RunState<'a> {
 impl<'a> RunState<'a> {
     /// Continues from the points `recorded`.
     pub(super) fn new(recorder: Recorder, rig: Rig<'a>, recorded: Vec<PointLine>) -> Self {
-        RunState {
-            store: PointStore::new(recorder, recorded),
-            rig,
-            setups: HashMap::new(),
-        }
+        RunState { store: PointStore::new(recorder, recorded), rig, setups: HashMap::new() }
     }
 
     /// Returns the point store and frees the memory of the measurement: under a tight RLIMIT_AS the report needs
@@ -158,11 +154,8 @@ pub(super) fn cases(
     let mut progress: Option<Progress> = None;
     for pass in 0..passes {
         let mut plan = planned(experiments, machine, pass);
-        let points = |plan: &[Planned]| {
-            plan.iter()
-                .map(|(_, cases)| cases.len() as u64)
-                .sum::<u64>()
-        };
+        let points =
+            |plan: &[Planned]| plan.iter().map(|(_, cases)| cases.len() as u64).sum::<u64>();
         let all = points(&plan);
         let progress = progress.get_or_insert_with(|| Progress::new(all * u64::from(passes)));
         if pass > 0 {
@@ -174,13 +167,7 @@ pub(super) fn cases(
         }
         state.rig.move_house();
         state.setups.clear();
-        let mut this = Pass {
-            number: pass,
-            of: passes,
-            machine,
-            schedule: &mut schedule,
-            stop,
-        };
+        let mut this = Pass { number: pass, of: passes, machine, schedule: &mut schedule, stop };
         let left_out = this.measure(state, &plan, progress)?;
         if stop.load(Ordering::Relaxed) {
             break;
@@ -290,10 +277,7 @@ impl Pass<'_> {
 
 /// Returns the cases of a pass.
 fn planned(experiments: &[&'static Experiment], machine: &Machine, pass: u32) -> Vec<Planned> {
-    let machine = Machine {
-        seed: machine.seed.wrapping_add(u64::from(pass)),
-        ..machine.clone()
-    };
+    let machine = Machine { seed: machine.seed.wrapping_add(u64::from(pass)), ..machine.clone() };
     let cases = |experiment: &&'static Experiment| (*experiment, (experiment.cases)(&machine));
     experiments.iter().map(cases).collect()
 }
@@ -376,11 +360,7 @@ fn one(
         return Ok(());
     }
     if let Some((id, known)) = state.setups.get(&key).filter(|_| !case.in_turn) {
-        let mut point = Point {
-            series: case.series.clone(),
-            x: case.x,
-            state: known.clone(),
-        };
+        let mut point = Point { series: case.series.clone(), x: case.x, state: known.clone() };
         let same_as = id.clone();
         // The other experiment may have counted fewer events.
         let missing = state.rig.missing(&point, experiment.events);
@@ -396,29 +376,21 @@ fn one(
         });
     }
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
-    let measured = state
-        .rig
-        .measure_and_count(case, experiment.events)
-        .filter(|point| !cut_short(point));
+    let measured =
+        state.rig.measure_and_count(case, experiment.events).filter(|point| !cut_short(point));
     let Some(point) = measured else {
         return Ok(());
     };
     progress.measured();
     let known = (experiment.id.to_owned(), point.state.clone());
-    state
-        .store
-        .add(PointLine::new(experiment.id, pass, point))?;
+    state.store.add(PointLine::new(experiment.id, pass, point))?;
     state.setups.insert(key, known);
     Ok(())
 }
 
 /// Formats a position on the horizontal axis: large whole numbers are mostly bytes, small numbers are not.
 fn place_name(x: f64) -> String {
-    if x >= 1024.0 && x.fract() == 0.0 {
-        show(x)
-    } else {
-        x.to_string()
-    }
+    if x >= 1024.0 && x.fract() == 0.0 { show(x) } else { x.to_string() }
 }
 
 /// Formats the greatest change that an experiment shows, in a line. Further passes may change its number.
@@ -429,10 +401,7 @@ pub(super) fn so_far(
 ) -> Option<String> {
     let points = points_of(&store.points, experiment.id);
     let evidence = Evidence::new(machine, &points, experiment.unit());
-    let claims = experiment
-        .claims
-        .iter()
-        .filter(|claim| claim.takeaway.is_some());
+    let claims = experiment.claims.iter().filter(|claim| claim.takeaway.is_some());
     let judged = claims.map(|claim| VerdictLine::new(experiment, claim, claim.decide(&evidence)));
     let judged: Vec<VerdictLine> = judged.collect();
     findings(&judged, 1).first().map(in_words)

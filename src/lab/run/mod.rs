@@ -194,12 +194,7 @@ impl<'a> Rounds<'a> {
         for (experiment, cases) in &plan {
             schedule.plan(experiment.id, cases);
         }
-        Rounds {
-            rig: rig(session, stop),
-            plan,
-            schedule,
-            stop,
-        }
+        Rounds { rig: rig(session, stop), plan, schedule, stop }
     }
 
     /// Returns the number of points of a round.

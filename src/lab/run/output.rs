@@ -251,10 +251,7 @@ impl Recorder {
             Ok(packed)
         };
         pack().unwrap_or_else(|error| {
-            tell(format_args!(
-                "warning: `{}` is not compressed: {error}",
-                path.display()
-            ));
+            tell(format_args!("warning: `{}` is not compressed: {error}", path.display()));
             path.clone()
         })
     }
@@ -362,11 +359,7 @@ fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
         fs::rename(&report, &new).with_context(|| report.display().to_string())?;
         renamed.push((report, new));
     }
-    Ok(MovedRecord {
-        record,
-        finished,
-        renamed,
-    })
+    Ok(MovedRecord { record, finished, renamed })
 }
 
 /// Returns whether the run of a record finished.

@@ -51,9 +51,7 @@ pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
 pub fn ladder_once(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     let mut rungs: Vec<Point> = Vec::new();
     let mut rig = rig(session, stop);
-    measure::ladder(&mut rig, &session.header, 0, |_, point| {
-        rungs.push(point.clone())
-    });
+    measure::ladder(&mut rig, &session.header, 0, |_, point| rungs.push(point.clone()));
     merged(rungs)
 }
 
@@ -167,20 +165,15 @@ mod tests {
         assert!(keep_quickest(&mut rungs, &rung(1.0, 10.0)));
         assert!(keep_quickest(&mut rungs, &rung(2.0, 20.0)), "a rung more");
         assert!(!keep_quickest(&mut rungs, &rung(1.0, 11.0)));
-        assert!(
-            !keep_quickest(&mut rungs, &rung(1.0, 9.9)),
-            "as good as before"
-        );
+        assert!(!keep_quickest(&mut rungs, &rung(1.0, 9.9)), "as good as before");
         assert!(keep_quickest(&mut rungs, &rung(2.0, 15.0)));
         assert_eq!(rungs, [rung(1.0, 9.9), rung(2.0, 15.0)]);
     }
 
     #[test]
     fn what_was_measured_is_quicker_than_what_could_not_be() {
-        let without = Point {
-            state: State::Untestable(Untestable("no memory".into())),
-            ..rung(1.0, 1.0)
-        };
+        let without =
+            Point { state: State::Untestable(Untestable("no memory".into())), ..rung(1.0, 1.0) };
         let mut rungs = vec![without.clone()];
         assert!(keep_quickest(&mut rungs, &rung(1.0, 10.0)));
         assert!(!keep_quickest(&mut rungs, &without));

@@ -26,11 +26,7 @@ pub(super) struct PointStore {
 impl PointStore {
     /// Continues from `points`, which the record has already.
     pub(super) fn new(recorder: Recorder, points: Vec<PointLine>) -> Self {
-        PointStore {
-            recorder,
-            places: points.iter().map(place_of).zip(0..).collect(),
-            points,
-        }
+        PointStore { recorder, places: points.iter().map(place_of).zip(0..).collect(), points }
     }
 
     /// Records a point once. The point is kept in memory even if the record cannot be written.
@@ -55,12 +51,7 @@ impl PointStore {
 }
 
 fn place_of(line: &PointLine) -> Place {
-    place(
-        &line.experiment,
-        line.pass,
-        &line.point.series,
-        line.point.x,
-    )
+    place(&line.experiment, line.pass, &line.point.series, line.point.x)
 }
 
 /// Returns the place of a point.
@@ -92,10 +83,7 @@ impl Unfinished {
             let path = dir.join(RECORD);
             let packed = dir.join(PACKED);
             if packed.exists() {
-                bail!(
-                    "nothing to resume: the run of `{}` came to its end",
-                    packed.display()
-                );
+                bail!("nothing to resume: the run of `{}` came to its end", packed.display());
             }
             bail!("nothing to resume: there is no `{}`", path.display());
         };
@@ -117,12 +105,7 @@ impl Unfinished {
                 header.earlier + modified(path).saturating_sub(began) as f64
             }
         };
-        Ok(Some(Unfinished {
-            seconds,
-            claim,
-            record,
-            cut_off: reading.cut_off.is_some(),
-        }))
+        Ok(Some(Unfinished { seconds, claim, record, cut_off: reading.cut_off.is_some() }))
     }
 }
 
@@ -145,16 +128,8 @@ pub fn same_machine(recorded: &Header, here: &Header) -> Result<()> {
     };
     let facts = [
         ("CPU", cpu(recorded), cpu(here)),
-        (
-            "set of CPU features",
-            recorded.cpu.features.join(" "),
-            here.cpu.features.join(" "),
-        ),
-        (
-            "hypervisor",
-            format!("{:?}", recorded.hypervisor),
-            format!("{:?}", here.hypervisor),
-        ),
+        ("set of CPU features", recorded.cpu.features.join(" "), here.cpu.features.join(" ")),
+        ("hypervisor", format!("{:?}", recorded.hypervisor), format!("{:?}", here.hypervisor)),
         ("version of linefill", version(recorded), version(here)),
     ];
     for (what, then, now) in facts {

@@ -96,8 +96,7 @@ impl Schedule {
 
     /// Stores how long an experiment took with this share of its usual sampling.
     pub fn took(&mut self, id: &'static str, time: Duration, sampling: f64) {
-        self.took
-            .insert(id, time.as_secs_f64() / shortened(sampling));
+        self.took.insert(id, time.as_secs_f64() / shortened(sampling));
     }
 
     /// Returns the share of its usual time that sampling gets, if the `rest` of this pass and `passes`
@@ -217,10 +216,7 @@ mod tests {
         for (id, count) in [("D1", 10), ("D2", 10), ("D3", 30)] {
             schedule.plan(id, &points(count));
         }
-        assert!(
-            schedule.sampling(&[unknown], 0, &[]) < 1.0,
-            "285 s are to come"
-        );
+        assert!(schedule.sampling(&[unknown], 0, &[]) < 1.0, "285 s are to come");
         schedule.plan("D3", &points(5));
         assert_eq!(schedule.sampling(&[unknown], 0, &[]), 1.0);
         // An experiment that loses cases takes less time.

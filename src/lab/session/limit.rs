@@ -39,10 +39,7 @@ pub(super) fn largest(
     };
     let shown = show(asked as f64);
     if asked < LEAST {
-        bail!(
-            "--memory {shown} is below {}, the smallest useful limit",
-            show(LEAST as f64)
-        );
+        bail!("--memory {shown} is below {}, the smallest useful limit", show(LEAST as f64));
     }
     if asked > available {
         bail!(
@@ -79,17 +76,11 @@ fn check(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     }
     let Some(found) = nodes.iter().find(|known| known.id == node) else {
         let all = ids(&mut nodes.iter());
-        bail!(
-            "--node {node}: no node {node}: this machine has {}",
-            Nodes(&all)
-        );
+        bail!("--node {node}: no node {node}: this machine has {}", Nodes(&all));
     };
     if !found.has_memory() {
         let some = ids(&mut nodes.iter().filter(|node| node.has_memory()));
-        bail!(
-            "--node {node}: node {node} has CPUs and no memory: {} can have it",
-            Nodes(&some)
-        );
+        bail!("--node {node}: node {node} has CPUs and no memory: {} can have it", Nodes(&some));
     }
     match allowed(root) {
         Some(allowed) if !allowed.contains(&node) => bail!(
@@ -145,27 +136,16 @@ mod tests {
     fn a_wish_beyond_the_machine_is_refused_with_both_values() {
         let asked = Some(8 << 30);
         let error = largest(asked, 4 << 30, None).unwrap_err().to_string();
-        assert!(
-            error.contains("8 GiB") && error.contains("4 GiB"),
-            "{error}"
-        );
+        assert!(error.contains("8 GiB") && error.contains("4 GiB"), "{error}");
         let error = largest(asked, 16 << 30, Some(512 << 20)).unwrap_err();
         let error = error.to_string();
-        assert!(
-            error.contains("512 MiB") && error.contains("RLIMIT_AS"),
-            "{error}"
-        );
+        assert!(error.contains("512 MiB") && error.contains("RLIMIT_AS"), "{error}");
         assert!(largest(Some(1), 1 << 30, None).is_err());
         assert_eq!(largest(asked, 16 << 30, None).unwrap(), 8 << 30);
     }
 
     fn node(id: usize, memory: u64) -> MemoryNode {
-        MemoryNode {
-            id,
-            cpus: vec![id],
-            distances: vec![10],
-            memory: Some(memory),
-        }
+        MemoryNode { id, cpus: vec![id], distances: vec![10], memory: Some(memory) }
     }
 
     #[test]
@@ -177,22 +157,13 @@ mod tests {
             let error = check(node, nodes, &nowhere).unwrap_err();
             error.to_string()
         };
-        assert_eq!(
-            refused(3, &nodes),
-            "--node 3: no node 3: this machine has nodes 0, 1 and 4"
-        );
-        assert_eq!(
-            refused(3, &nodes[..1]),
-            "--node 3: no node 3: this machine has node 0"
-        );
+        assert_eq!(refused(3, &nodes), "--node 3: no node 3: this machine has nodes 0, 1 and 4");
+        assert_eq!(refused(3, &nodes[..1]), "--node 3: no node 3: this machine has node 0");
         assert_eq!(
             refused(1, &nodes),
             "--node 1: node 1 has CPUs and no memory: nodes 0 and 4 can have it"
         );
-        assert_eq!(
-            refused(0, &[]),
-            "--node 0: the system tells of no memory nodes"
-        );
+        assert_eq!(refused(0, &[]), "--node 0: the system tells of no memory nodes");
     }
 
     #[test]

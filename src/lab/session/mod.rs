@@ -50,9 +50,7 @@ impl Profile {
 
     /// Returns the profile of this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Profile::Quick, Profile::Full]
-            .into_iter()
-            .find(|profile| profile.name() == name)
+        [Profile::Quick, Profile::Full].into_iter().find(|profile| profile.name() == name)
     }
 
     /// Returns the effort per point.
@@ -177,9 +175,8 @@ fn pinned_to(cpu: usize) -> Result<(Option<Pinned>, Vec<String>)> {
 /// # Errors
 /// If settings are missing: every missing setting, and how to set it.
 fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
-    let cpu = wanted
-        .or_else(|| default_cpu(root))
-        .context("--isolated: the system names no CPU")?;
+    let cpu =
+        wanted.or_else(|| default_cpu(root)).context("--isolated: the system names no CPU")?;
     Isolated::enter(root, cpu).context("--isolated")
 }
 
@@ -195,18 +192,11 @@ fn switch_off(root: &Root, locations: &[CpuLocation], identity: &Identity) -> Re
 }
 
 fn setting_line((name, value): (&str, String)) -> SettingLine {
-    SettingLine {
-        name: name.to_owned(),
-        value,
-    }
+    SettingLine { name: name.to_owned(), value }
 }
 
 fn isolation_line(isolated: &Isolated) -> IsolationLine {
-    IsolationLine {
-        by: isolated.by.to_owned(),
-        moved: isolated.moved,
-        locked: isolated.locked(),
-    }
+    IsolationLine { by: isolated.by.to_owned(), moved: isolated.moved, locked: isolated.locked() }
 }
 
 fn unpinned(reason: &dyn core::fmt::Display) -> String {
@@ -237,10 +227,7 @@ impl Session {
             limit::prefer(node, &nodes, root)?;
         }
         // After this line the thread is on the measuring CPU, which the following code describes.
-        let isolated = request
-            .isolated
-            .then(|| isolate(request.cpu, root))
-            .transpose()?;
+        let isolated = request.isolated.then(|| isolate(request.cpu, root)).transpose()?;
         // A partition may have a CPU that the mask at the start lacks.
         let (pinned, mut notes) = match &isolated {
             Some(isolated) => pinned_to(isolated.cpu())?,
@@ -258,10 +245,8 @@ impl Session {
             Some(isolated) if isolated.alone() => locations_of(root, &[isolated.cpu()]),
             _ => locations(root, cpu),
         };
-        let off = request
-            .prefetchers_off
-            .then(|| switch_off(root, &locations, &identity))
-            .transpose()?;
+        let off =
+            request.prefetchers_off.then(|| switch_off(root, &locations, &identity)).transpose()?;
         let budget = request.budget.unwrap_or(request.profile.length());
         let header = Header {
             format: FORMAT,
@@ -307,10 +292,7 @@ impl Session {
         Ok(Session {
             header,
             counters,
-            context: Context {
-                features,
-                host: &Linux,
-            },
+            context: Context { features, host: &Linux },
             rate,
             interrupts: isolated.as_ref().map(|of| of.cpu()),
             _prefetchers: off.map(|(off, _)| off),
@@ -364,12 +346,7 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
 /// If there is too little memory.
 pub(super) fn largest(root: &Root) -> Result<u64> {
     let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
-    limit::largest(
-        None,
-        last_level(),
-        memory.available,
-        limits::address_space(),
-    )
+    limit::largest(None, last_level(), memory.available, limits::address_space())
 }
 
 /// Returns the bytes of the last level behind L2 that CPUID reports, 0 if it reports none.
@@ -392,12 +369,7 @@ fn locations_of(root: &Root, cpus: &[usize]) -> Vec<CpuLocation> {
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {
     let Some(cpu) = cpu else { return Vec::new() };
-    Sysfs::at(&root.sys)
-        .caches(cpu)
-        .unwrap_or_default()
-        .iter()
-        .map(kernel_cache_line)
-        .collect()
+    Sysfs::at(&root.sys).caches(cpu).unwrap_or_default().iter().map(kernel_cache_line).collect()
 }
 
 /// Number of yardstick measurements, of which the median counts.

@@ -37,12 +37,7 @@ pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<S
 
 /// Returns the fields of a line that several threads touch, at least one of them to write.
 fn together(shared: &Shared) -> Vec<usize> {
-    let of = |field: usize| {
-        shared
-            .touches
-            .iter()
-            .filter(move |touch| touch.field == field)
-    };
+    let of = |field: usize| shared.touches.iter().filter(move |touch| touch.field == field);
     let several = |field: usize| {
         let first = of(field).next().map(|touch| touch.thread);
         of(field).any(|touch| touch.write) && of(field).any(|touch| Some(touch.thread) != first)
@@ -64,14 +59,8 @@ fn names(scheme: &Scheme, fields: &[usize]) -> String {
 
 /// Says which fields to keep apart, how, and how much space that takes.
 fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
-    let falsely = shared
-        .iter()
-        .filter(|one| one.how.contains(&Sharing::False));
-    let fields = order::distinct(
-        falsely
-            .flat_map(|one| &one.touches)
-            .map(|touch| touch.field),
-    );
+    let falsely = shared.iter().filter(|one| one.how.contains(&Sharing::False));
+    let fields = order::distinct(falsely.flat_map(|one| &one.touches).map(|touch| touch.field));
     let line = scheme.line;
     let sizes = fields.iter().map(|&field| scheme.fields[field].size);
     let now: u64 = sizes.clone().sum();
@@ -134,10 +123,7 @@ mod tests {
         assert_eq!(rounds.len(), VARIANTS.len());
         Measured {
             threads: vec![(0, 0), (1, 1)],
-            trip: Trip {
-                cpus: [0, 1],
-                nanos: Err(Untestable("planted".to_owned())),
-            },
+            trip: Trip { cpus: [0, 1], nanos: Err(Untestable("planted".to_owned())) },
             rounds: rounds.map(round).to_vec(),
         }
     }
@@ -152,15 +138,9 @@ mod tests {
         let pays = of([80.0, 10.0, 10.0], 0.01);
         assert!(pays.contains("It pays: a round takes 8.00 ["), "{pays}");
         assert!(pays.contains("64 bytes suffice"), "{pays}");
-        assert!(
-            pays.contains("They take 128 bytes then, and 16 now"),
-            "{pays}"
-        );
+        assert!(pays.contains("They take 128 bytes then, and 16 now"), "{pays}");
         let nothing = of([10.0, 10.0, 10.0], 0.01);
-        assert!(
-            nothing.contains("gains nothing that can be measured"),
-            "{nothing}"
-        );
+        assert!(nothing.contains("gains nothing that can be measured"), "{nothing}");
         let open = of([10.0, 10.0, 10.0], 0.3);
         assert!(open.contains("is not decided"), "{open}");
         let better = of([80.0, 20.0, 10.0], 0.01);
@@ -172,10 +152,7 @@ mod tests {
             "{unclear}"
         );
         let none = text(&counters(), None);
-        assert!(
-            none.contains("Keep `f0` and `f8`") && !none.contains("pays"),
-            "{none}"
-        );
+        assert!(none.contains("Keep `f0` and `f8`") && !none.contains("pays"), "{none}");
     }
 
     #[test]

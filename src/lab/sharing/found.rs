@@ -51,10 +51,8 @@ impl<'t> FalselyShared<'t> {
         if let How::Valgrind { .. } = traced.how {
             lines.extend(reused);
         }
-        let wanted: Vec<u64> = lines
-            .iter()
-            .flat_map(|(_, on)| on.iter().map(|of| of.linked))
-            .collect();
+        let wanted: Vec<u64> =
+            lines.iter().flat_map(|(_, on)| on.iter().map(|of| of.linked)).collect();
         let contents = match &traced.file {
             Some(file) if !wanted.is_empty() => {
                 let binary = Binary::open(file, places);
@@ -63,14 +61,7 @@ impl<'t> FalselyShared<'t> {
             }
             _ => Ok(HashMap::new()),
         };
-        FalselyShared {
-            traced,
-            contents,
-            lines,
-            truly,
-            line,
-            least,
-        }
+        FalselyShared { traced, contents, lines, truly, line, least }
     }
 
     /// Formats the lines, and how they were found.
@@ -92,10 +83,7 @@ impl<'t> FalselyShared<'t> {
                 )
             }
             How::Pmu(sampling) => {
-                format!(
-                    "{accesses} samples of {threads} thread{s} in {}",
-                    sampling.words()
-                )
+                format!("{accesses} samples of {threads} thread{s} in {}", sampling.words())
             }
         };
         if let Some(status) = &self.traced.status {
@@ -105,11 +93,7 @@ impl<'t> FalselyShared<'t> {
             text += &format!("Fields have no names: {reason}.\n");
         }
         for (shared, on) in &self.lines {
-            let what = if shared.truly {
-                "false and true sharing"
-            } else {
-                "false sharing"
-            };
+            let what = if shared.truly { "false and true sharing" } else { "false sharing" };
             text += &format!("\nLine {:#x}: {what}\n", shared.address);
             for part in &shared.parts {
                 text += &format!("    {}\n", self.in_words(shared, part, on));
@@ -157,9 +141,7 @@ impl<'t> FalselyShared<'t> {
     fn in_words(&self, shared: &SharedLine, part: &Part, on: &[&Variable]) -> String {
         let within = |byte: u32| {
             let address = shared.address + u64::from(byte);
-            let of = on
-                .iter()
-                .find(|of| (of.address..of.address + of.size).contains(&address))?;
+            let of = on.iter().find(|of| (of.address..of.address + of.size).contains(&address))?;
             Some((*of, address - of.address))
         };
         let place = |byte: u32| match within(byte) {
@@ -224,10 +206,9 @@ impl<'t> FalselyShared<'t> {
     pub fn json(&self) -> Value {
         let bytes = |mask| json!(stretches(mask));
         let (by, sampled) = match &self.traced.how {
-            How::Valgrind { not_by_pmu } => (
-                json!({ "tool": "valgrind", "not_by_pmu": not_by_pmu }),
-                false,
-            ),
+            How::Valgrind { not_by_pmu } => {
+                (json!({ "tool": "valgrind", "not_by_pmu": not_by_pmu }), false)
+            }
             How::Pmu(sampling) => (sampling.json(), true),
         };
         let part = |shared: &SharedLine, on: &[&Variable], part: &Part| {
@@ -300,25 +281,19 @@ impl Sampling {
     /// Formats the text after the number of samples: time, events, and missing samples.
     fn words(&self) -> String {
         let events = self.events.iter();
-        let events: Vec<String> = events
-            .map(|(name, period)| format!("1 of {period} by {name}"))
-            .collect();
+        let events: Vec<String> =
+            events.map(|(name, period)| format!("1 of {period} by {name}")).collect();
         let mut text = format!(
             "{:.1} s, {}. A sample names the first byte of an access, and not how many.\n",
             self.seconds,
             events.join(", ")
         );
         if self.lost > 0 {
-            text += &format!(
-                "{} more samples were lost, because the buffer was full.\n",
-                self.lost
-            );
+            text +=
+                &format!("{} more samples were lost, because the buffer was full.\n", self.lost);
         }
         if self.blank > 0 {
-            text += &format!(
-                "{} more samples were not accesses of the program.\n",
-                self.blank
-            );
+            text += &format!("{} more samples were not accesses of the program.\n", self.blank);
         }
         if let Some(reason) = &self.unwatched {
             text += &format!("Some threads were not watched: {reason}.\n");
@@ -416,15 +391,10 @@ mod tests {
             status: None,
             how: How::Valgrind { not_by_pmu: None },
         };
-        let places = Places {
-            named: None,
-            tree: std::path::Path::new("/nonexistent"),
-        };
+        let places = Places { named: None, tree: std::path::Path::new("/nonexistent") };
         let found = FalselyShared::of(&traced, 64, 1, &places);
         let lines = found.lines.iter();
-        let lines: Vec<_> = lines
-            .map(|(line, _)| (line.address, line.at_once))
-            .collect();
+        let lines: Vec<_> = lines.map(|(line, _)| (line.address, line.at_once)).collect();
         assert_eq!(lines, [(0x2000, true), (0x1000, false)]);
         assert!(found.text().contains("at once on several CPUs, perhaps"));
         assert_eq!(found.json()["lines"][1]["at_once"], false);
@@ -451,10 +421,7 @@ mod tests {
             truly: false,
             at_once: true,
             weight: 9,
-            in_turns: Turns {
-                accesses: 0,
-                messages: Messages::default(),
-            },
+            in_turns: Turns { accesses: 0, messages: Messages::default() },
         };
         let command = |line| measured_by(&shared, line).unwrap();
         let usual =
@@ -462,10 +429,8 @@ mod tests {
         assert_eq!(command(64), usual);
         let start = "--start 0 --line 128 --writes";
         assert_eq!(command(128), usual.replace("--start 0 --writes", start));
-        let many = SharedLine {
-            parts: (0..=MOST_THREADS).map(|of| part(of, 1, 0)).collect(),
-            ..shared
-        };
+        let many =
+            SharedLine { parts: (0..=MOST_THREADS).map(|of| part(of, 1, 0)).collect(), ..shared };
         assert_eq!(measured_by(&many, 64), None);
     }
 }

@@ -18,11 +18,7 @@ use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
 /// The effort per layout and pass, and the number of passes.
-const EFFORT: Effort = Effort {
-    warm_up: 0.05,
-    sampling: 0.15,
-    passes: 5,
-};
+const EFFORT: Effort = Effort { warm_up: 0.05, sampling: 0.15, passes: 5 };
 
 /// The measured layouts, each with the number of lines to which a field is padded; 0 for the layout as it
 /// is.
@@ -90,10 +86,7 @@ pub fn measure(
     let mut cases = vec![Case::new(
         ROUND_TRIP,
         0.0,
-        RoundTripSetup {
-            way: RoundTripWay::CompareExchange,
-            cpus: pair.to_vec(),
-        },
+        RoundTripSetup { way: RoundTripWay::CompareExchange, cpus: pair.to_vec() },
     )];
     for (name, lines) in VARIANTS {
         let layout = match lines {
@@ -129,10 +122,7 @@ pub fn measure(
     };
     Ok(Measured {
         threads: chosen.into_iter().zip(cpus).collect(),
-        trip: Trip {
-            cpus: pair,
-            nanos: of(ROUND_TRIP),
-        },
+        trip: Trip { cpus: pair, nanos: of(ROUND_TRIP) },
         rounds: VARIANTS.map(|(name, _)| (of(name), stats(name))).to_vec(),
     })
 }
@@ -141,11 +131,8 @@ pub fn measure(
 /// threads on one CPU would take turns and not disturb each other.
 fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
     let falsely = shared_falsely(scheme, start);
-    let involved: Vec<usize> = falsely
-        .iter()
-        .flat_map(|one| &one.touches)
-        .map(|touch| touch.thread)
-        .collect();
+    let involved: Vec<usize> =
+        falsely.iter().flat_map(|one| &one.touches).map(|touch| touch.thread).collect();
     let mut threads = scheme.threads();
     order::by_key(&mut threads, |thread| !involved.contains(thread));
     threads.truncate(cpus);
@@ -160,10 +147,7 @@ fn words(scheme: &Scheme, layout: &Layout) -> Vec<Vec<SharedWord>> {
         let own = touches.filter(move |touch| touch.thread == thread);
         own.flat_map(|touch| {
             let parts = layout.parts(scheme, touch.field).into_iter();
-            parts.map(|(_, [first, _])| SharedWord {
-                at: first as usize,
-                write: touch.write,
-            })
+            parts.map(|(_, [first, _])| SharedWord { at: first as usize, write: touch.write })
         })
     };
     let threads = scheme.threads().into_iter();
@@ -177,10 +161,8 @@ mod tests {
 
     #[test]
     fn those_threads_are_measured_that_share() {
-        let three = scheme(
-            &[(0, 8), (64, 8), (72, 8)],
-            &[(0, 0, true), (1, 1, true), (2, 2, true)],
-        );
+        let three =
+            scheme(&[(0, 8), (64, 8), (72, 8)], &[(0, 0, true), (1, 1, true), (2, 2, true)]);
         assert_eq!(chosen(&three, 0, 2), [1, 2]);
         assert_eq!(chosen(&three, 0, 3), [0, 1, 2]);
         assert_eq!(chosen(&counters(), 0, 16), [0, 1]);

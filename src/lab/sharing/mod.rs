@@ -81,10 +81,7 @@ impl Scheme {
     pub fn of_threads(&self, threads: &[usize]) -> Self {
         let touches = self.touches.iter();
         let theirs = touches.filter(|touch| threads.contains(&touch.thread));
-        Scheme {
-            touches: theirs.copied().collect(),
-            ..self.clone()
-        }
+        Scheme { touches: theirs.copied().collect(), ..self.clone() }
     }
 }
 
@@ -99,16 +96,9 @@ pub(crate) mod planted {
 
     /// Creates a scheme from fields (offset, size) and touches (thread, field, whether it writes).
     pub fn scheme(fields: &[(u64, u64)], touches: &[(usize, usize, bool)]) -> Scheme {
-        let field = |&(offset, size): &(u64, u64)| Field {
-            name: format!("f{offset}"),
-            offset,
-            size,
-        };
-        let touch = |&(thread, field, write): &(usize, usize, bool)| Touch {
-            thread,
-            field,
-            write,
-        };
+        let field =
+            |&(offset, size): &(u64, u64)| Field { name: format!("f{offset}"), offset, size };
+        let touch = |&(thread, field, write): &(usize, usize, bool)| Touch { thread, field, write };
         Scheme {
             name: None,
             size: None,

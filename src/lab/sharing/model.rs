@@ -141,10 +141,7 @@ pub fn in_turns(orders: &[&Order]) -> Turns {
             };
         }
     }
-    Turns {
-        accesses: orders.iter().map(|order| order.count).sum(),
-        messages: caches.messages(),
-    }
+    Turns { accesses: orders.iter().map(|order| order.count).sum(), messages: caches.messages() }
 }
 
 #[cfg(test)]

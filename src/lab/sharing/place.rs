@@ -17,11 +17,7 @@ impl Layout {
     /// Creates the layout of the structure, which begins `at` bytes into a line.
     pub fn structure(scheme: &Scheme, at: u64) -> Self {
         Layout {
-            begins: scheme
-                .fields
-                .iter()
-                .map(|field| at + field.offset)
-                .collect(),
+            begins: scheme.fields.iter().map(|field| at + field.offset).collect(),
             line: scheme.line,
         }
     }
@@ -35,10 +31,7 @@ impl Layout {
             next += field.size.next_multiple_of(apart);
             begin
         });
-        Layout {
-            begins: begins.collect(),
-            line: scheme.line,
-        }
+        Layout { begins: begins.collect(), line: scheme.line }
     }
 
     /// Returns the lines on which a field lies, each with the field's first and last byte on the line.
@@ -101,11 +94,7 @@ pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
         how.sort_unstable();
         how.dedup();
         let touches = touches.into_iter().map(|(touch, _)| touch);
-        (!how.is_empty()).then(|| Shared {
-            line,
-            how,
-            touches: touches.collect(),
-        })
+        (!how.is_empty()).then(|| Shared { line, how, touches: touches.collect() })
     };
     lines.into_iter().filter_map(shared).collect()
 }
@@ -144,22 +133,17 @@ pub const MOST_THREADS: usize = 256;
 pub fn touches(text: &str, fields: &[Field], write: bool) -> Result<Vec<Touch>> {
     let one = |part: &str| {
         let (thread, field) = part.split_once(':').with_context(|| {
-            format!(
-                "`{part}` is not THREAD:FIELD, such as `0:{}`",
-                example(fields)
-            )
+            format!("`{part}` is not THREAD:FIELD, such as `0:{}`", example(fields))
         })?;
-        let thread: usize = thread
-            .trim()
-            .parse()
-            .ok()
-            .filter(|thread| *thread < MOST_THREADS)
-            .with_context(|| {
-                format!(
-                    "`{part}`: `{thread}` is not a thread; threads are numbers from 0 to {}",
-                    MOST_THREADS - 1
-                )
-            })?;
+        let thread: usize =
+            thread.trim().parse().ok().filter(|thread| *thread < MOST_THREADS).with_context(
+                || {
+                    format!(
+                        "`{part}`: `{thread}` is not a thread; threads are numbers from 0 to {}",
+                        MOST_THREADS - 1
+                    )
+                },
+            )?;
         Ok(Touch {
             thread,
             field: find(field.trim(), fields).with_context(|| format!("`{part}`"))?,
@@ -176,14 +160,8 @@ fn example(fields: &[Field]) -> &str {
 fn find(name: &str, fields: &[Field]) -> Result<usize> {
     let by_name = fields.iter().position(|field| field.name == name);
     let Some(index) = by_name else {
-        let names: Vec<String> = fields
-            .iter()
-            .map(|field| format!("`{}`", field.name))
-            .collect();
-        bail!(
-            "`{name}` was not given as a field or an offset; {} were",
-            names.join(", ")
-        );
+        let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+        bail!("`{name}` was not given as a field or an offset; {} were", names.join(", "));
     };
     Ok(index)
 }
@@ -252,10 +230,8 @@ mod tests {
     fn touches_are_read() {
         let fields = counters().fields;
         let found = touches("0:f0, 3 : f8,0:f8", &fields, true).unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|touch| (touch.thread, touch.field, touch.write))
-            .collect();
+        let found: Vec<_> =
+            found.iter().map(|touch| (touch.thread, touch.field, touch.write)).collect();
         assert_eq!(found, [(0, 0, true), (3, 1, true), (0, 1, true)]);
     }
 
@@ -266,16 +242,10 @@ mod tests {
             ("f0", "`f0` is not THREAD:FIELD, such as `0:f0`"),
             ("", "is not THREAD:FIELD"),
             ("0:f0,", "is not THREAD:FIELD"),
-            (
-                "a:f0",
-                "`a` is not a thread; threads are numbers from 0 to 255",
-            ),
+            ("a:f0", "`a` is not a thread; threads are numbers from 0 to 255"),
             ("-1:f0", "`-1` is not a thread"),
             ("256:f0", "`256` is not a thread"),
-            (
-                "0:f4",
-                "`f4` was not given as a field or an offset; `f0`, `f8` were",
-            ),
+            ("0:f4", "`f4` was not given as a field or an offset; `f0`, `f8` were"),
         ] {
             let error = touches(text, &fields, false).unwrap_err();
             let error = format!("{error:#}");

@@ -58,10 +58,7 @@ fn heading(scheme: &Scheme, start: u64) -> String {
              falsely; shown from byte {start} on"
         ),
     };
-    format!(
-        "{name}, aligned to {}, lines of {line} bytes: {begins}",
-        scheme.align
-    )
+    format!("{name}, aligned to {}, lines of {line} bytes: {begins}", scheme.align)
 }
 
 fn who(scheme: &Scheme, field: usize, write: bool) -> String {
@@ -147,21 +144,15 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
 
 fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -> String {
     let threads = measured.threads.iter();
-    let locations: Vec<String> = threads
-        .map(|(thread, cpu)| format!("thread {thread} on CPU {cpu}"))
-        .collect();
+    let locations: Vec<String> =
+        threads.map(|(thread, cpu)| format!("thread {thread} on CPU {cpu}")).collect();
     let mut text = format!("Measured: {}.", locations.join(", "));
     if measured.threads.len() < scheme.threads().len() {
         text +=
             " Others are left out: threads on one CPU take turns and do not disturb each other.";
     }
-    let headings = [
-        "layout",
-        "ns per round, slowest",
-        "quickest",
-        "times own lines",
-        "times pairs",
-    ];
+    let headings =
+        ["layout", "ns per round, slowest", "quickest", "times own lines", "times pairs"];
     let mut table = table(&headings, width);
     let all = VARIANTS.iter().zip(&measured.rounds).enumerate();
     for (index, ((name, lines), (nanos, stats))) in all {
@@ -224,10 +215,7 @@ pub fn json(scheme: &Scheme, start: u64, measured: &Result<Measured, Untestable>
         })
     });
     let asked = requests(scheme, &layout);
-    let trip = measured
-        .as_ref()
-        .ok()
-        .and_then(|of| of.trip.nanos.clone().ok());
+    let trip = measured.as_ref().ok().and_then(|of| of.trip.nanos.clone().ok());
     let threads = scheme.threads().into_iter().enumerate();
     let threads = threads.map(|(index, thread)| {
         let waited = asked.waited_for[index];

@@ -41,16 +41,8 @@ pub(crate) fn events() -> Result<Vec<Sampled>, String> {
         Ok(()) => true,
         Err(refusal) => {
             let ibs = event.name == "ibs_op" && refusal == Refusal::Event;
-            let more = if ibs {
-                "; ibs_op of one process needs Linux 6.2"
-            } else {
-                ""
-            };
-            refused.get_or_insert(format!(
-                "{}: {refusal} ({}){more}",
-                event.name,
-                refusal.mend()
-            ));
+            let more = if ibs { "; ibs_op of one process needs Linux 6.2" } else { "" };
+            refused.get_or_insert(format!("{}: {refusal} ({}){more}", event.name, refusal.mend()));
             false
         }
     });
@@ -164,19 +156,14 @@ struct Watch<'e> {
 impl<'e> Watch<'e> {
     /// Starts to watch the present threads.
     fn new(id: u32, events: &'e [Sampled], line: u64) -> Result<Self> {
-        let named = events
-            .iter()
-            .map(|event| (event.name.clone(), event.period));
+        let named = events.iter().map(|event| (event.name.clone(), event.period));
         let mut watch = Watch {
             id,
             events,
             began: Instant::now(),
             threads: HashMap::new(),
             trace: Trace::new(line),
-            sampling: Sampling {
-                events: named.collect(),
-                ..Sampling::default()
-            },
+            sampling: Sampling { events: named.collect(), ..Sampling::default() },
             variables: None,
         };
         watch.find_threads();
@@ -191,25 +178,14 @@ impl<'e> Watch<'e> {
     /// Starts to watch new threads. Returns all present threads.
     fn find_threads(&mut self) -> Vec<u32> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id));
-        let names = tasks
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name());
-        let there: Vec<u32> = names
-            .filter_map(|name| name.to_str()?.parse().ok())
-            .collect();
+        let names = tasks.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let there: Vec<u32> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
         for thread in &there {
             if self.threads.contains_key(thread) {
                 continue;
             }
             let open = |event| Sampler::open(event, *thread as i32);
-            match self
-                .events
-                .iter()
-                .map(open)
-                .collect::<io::Result<Vec<Sampler>>>()
-            {
+            match self.events.iter().map(open).collect::<io::Result<Vec<Sampler>>>() {
                 Ok(samplers) => drop(self.threads.insert(*thread, samplers)),
                 // The thread has ended in the meantime.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
@@ -274,13 +250,9 @@ fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> 
             sampling.lost += count;
             return Ok(());
         }
-        Record::Sample {
-            instruction,
-            process,
-            thread,
-            address,
-            source,
-        } => (process, thread, instruction, address, source),
+        Record::Sample { instruction, process, thread, address, source } => {
+            (process, thread, instruction, address, source)
+        }
     };
     let op = match (source.loads(), source.stores() || source.locks()) {
         (true, true) => Some(Op::Modify),
@@ -379,10 +351,7 @@ mod tests {
             (sample(21, 0x4000, 0x1), 1),
         ]);
         let tree = crate::lab::session::debug_tree();
-        let places = Places {
-            named: None,
-            tree: &tree,
-        };
+        let places = Places { named: None, tree: &tree };
         let found = FalselyShared::of(&traced, 64, 3, &places);
         let text = found.text();
         for part in [
@@ -444,8 +413,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 // `PID/task/TID`
-                tell.send(fs::read_link("/proc/thread-self").unwrap())
-                    .unwrap();
+                tell.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();
                 end.wait();
             });
             let thread = told.recv().unwrap();

@@ -117,11 +117,7 @@ impl Trace {
     fn enter(&mut self, number: u64) {
         let (lives, first) = (&mut self.lives, self.accesses);
         self.current = *self.named.entry(number).or_insert_with(|| {
-            lives.push(Lifetime {
-                first,
-                last: None,
-                number,
-            });
+            lives.push(Lifetime { first, last: None, number });
             lives.len()
         });
     }
@@ -174,10 +170,7 @@ impl Trace {
             let place = match parts.iter().position(|part| part.thread == thread) {
                 Some(place) => place,
                 None => {
-                    let part = Part {
-                        thread,
-                        ..Part::default()
-                    };
+                    let part = Part { thread, ..Part::default() };
                     // Reserves room for one part, because most lines are touched by one thread only.
                     parts.reserve_exact(1);
                     parts.push(part);
@@ -257,11 +250,7 @@ impl Trace {
 
 /// Returns the mask of `count` bytes from `first` on.
 fn bits(first: u64, count: u64) -> Bytes {
-    let all = if count >= 128 {
-        Bytes::MAX
-    } else {
-        (1 << count) - 1
-    };
+    let all = if count >= 128 { Bytes::MAX } else { (1 << count) - 1 };
     all << first
 }
 
@@ -331,31 +320,15 @@ mod tests {
         let [line] = &lines[..] else {
             panic!("one line is shared: {lines:?}");
         };
-        let parts = line
-            .parts
-            .iter()
-            .map(|part| (part.thread, part.reads, part.writes, part.accesses));
+        let parts =
+            line.parts.iter().map(|part| (part.thread, part.reads, part.writes, part.accesses));
         assert_eq!(
             parts.collect::<Vec<_>>(),
-            [
-                (1, 0, 0xFF, 4),
-                (2, 0xFF00, 0xFF00, 5),
-                (3, 0xFF_0000, 0, 7)
-            ]
+            [(1, 0, 0xFF, 4), (2, 0xFF00, 0xFF00, 5), (3, 0xFF_0000, 0, 7)]
         );
-        assert_eq!(
-            (line.truly, line.at_once, line.weight, truly),
-            (false, true, 5, 0)
-        );
-        assert_eq!(
-            trace.shared(5).0[0].parts.len(),
-            2,
-            "the first writes it four times only"
-        );
-        assert!(
-            !trace.shared(5).0[0].at_once,
-            "one of these ended before the other began"
-        );
+        assert_eq!((line.truly, line.at_once, line.weight, truly), (false, true, 5, 0));
+        assert_eq!(trace.shared(5).0[0].parts.len(), 2, "the first writes it four times only");
+        assert!(!trace.shared(5).0[0].at_once, "one of these ended before the other began");
     }
 
     #[test]

@@ -38,10 +38,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     }
     if let (Some(index), Some(policy)) = (l1, &inferred.policy) {
         let named = replacement::named(&policy.value);
-        rows.insert(
-            index + 1,
-            Row::of("L1d replacement policy", decided(policy, &named)),
-        );
+        rows.insert(index + 1, Row::of("L1d replacement policy", decided(policy, &named)));
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         // At a low confidence only the range is reported.
@@ -125,11 +122,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         let known = published(|core| core.outstanding_misses);
         // The same limits as in the claim of X10.
         let near = |size| hi >= 0.8 * size && lo <= 1.2 * size;
-        let found = if lo < hi {
-            format!("{lo} to {hi}")
-        } else {
-            hi.to_string()
-        };
+        let found = if lo < hi { format!("{lo} to {hi}") } else { hi.to_string() };
         beside("misses at once", found, known, near, false)
     }));
 }
@@ -167,11 +160,7 @@ fn last_level(rows: &mut [Row]) -> Option<&mut Row> {
 /// Adds the ways of L2 to the row of L2.
 fn ways_of_l2(row: &mut Row, header: &Header, found: &Found<Sets>) {
     let sets = found.value;
-    let text = format!(
-        "{} ways, sets repeat after {}",
-        sets.ways,
-        show(sets.period)
-    );
+    let text = format!("{} ways, sets repeat after {}", sets.ways, show(sets.period));
     let more = sure(found, &text);
     row.measured = Some(match row.measured.take() {
         Some(size) => format!("{size}; {more}"),
@@ -256,10 +245,7 @@ fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Inter
             row.measured = Some(measured);
             row.differs = differs;
         }
-        None => rows.push(Row {
-            differs,
-            ..Row::of(name, measured)
-        }),
+        None => rows.push(Row { differs, ..Row::of(name, measured) }),
     }
 }
 

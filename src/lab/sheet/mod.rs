@@ -37,11 +37,7 @@ pub struct Row {
 impl Row {
     /// Creates a row with a measured value only.
     fn of(name: impl Into<String>, measured: impl Into<String>) -> Self {
-        Row {
-            name: name.into(),
-            measured: Some(measured.into()),
-            ..Row::default()
-        }
+        Row { name: name.into(), measured: Some(measured.into()), ..Row::default() }
     }
 }
 
@@ -99,11 +95,7 @@ pub fn sheet(
 /// was not isolated.
 pub(crate) fn isolation(header: &Header, quiet: Option<Quiet>) -> Option<Row> {
     let isolation = header.isolation.as_ref()?;
-    let memory = if isolation.locked {
-        "locked"
-    } else {
-        "not locked"
-    };
+    let memory = if isolation.locked { "locked" } else { "not locked" };
     Some(Row {
         name: "isolated CPU".into(),
         measured: quiet.map(|quiet| quiet.to_string()),
@@ -304,9 +296,7 @@ fn step(
     let level = |unit| {
         let level = match range == machine.ranges.llc {
             true => last_level_latency(machine, ladder, unit),
-            false => Evidence::new(machine, ladder, unit)
-                .level(LADDER, range)
-                .map(Interval::from),
+            false => Evidence::new(machine, ladder, unit).level(LADDER, range).map(Interval::from),
         };
         level.ok().map(Interval::middle)
     };
@@ -357,12 +347,7 @@ fn prefetchers(line: &PrefetchersLine) -> Row {
         PrefetchersLine::Set(setting) => (Some(setting.clone()), None),
         PrefetchersLine::Unknown(reason) => (None, Some(reason.clone())),
     };
-    Row {
-        name: "hardware prefetchers".into(),
-        kernel,
-        differs,
-        ..Row::default()
-    }
+    Row { name: "hardware prefetchers".into(), kernel, differs, ..Row::default() }
 }
 
 /// The sheet of a machine, as a command prints it.

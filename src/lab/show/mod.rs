@@ -42,10 +42,7 @@ impl Row {
 
     /// Returns the claims, each with its verdict if the record has one.
     fn claims(&self) -> Vec<(&'static Claim, Option<&VerdictLine>)> {
-        let lines = self
-            .section
-            .as_ref()
-            .map_or(&[][..], |section| &section.claims);
+        let lines = self.section.as_ref().map_or(&[][..], |section| &section.claims);
         let claims = self.experiment.claims.iter();
         let line = |claim: &Claim| {
             let same = |line: &&VerdictLine| line.id == claim.id || line.claim == claim.text;
@@ -105,17 +102,8 @@ impl Shown {
             paragraph(&mut screen, None, of.about, width);
             screen.end();
         }
-        for seen in of
-            .seen
-            .iter()
-            .filter(|seen| self.core.as_deref() == Some(seen.core))
-        {
-            paragraph(
-                &mut screen,
-                None,
-                &format!("On {}: {}", seen.core, seen.text),
-                width,
-            );
+        for seen in of.seen.iter().filter(|seen| self.core.as_deref() == Some(seen.core)) {
+            paragraph(&mut screen, None, &format!("On {}: {}", seen.core, seen.text), width);
             screen.end();
         }
         screen
@@ -162,10 +150,7 @@ fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: 
             None => format!("then {}", then(value)),
         });
         let passes = line.passes;
-        let values = [
-            compared,
-            passes.map(|passes| format!("decided in {passes} passes")),
-        ];
+        let values = [compared, passes.map(|passes| format!("decided in {passes} passes"))];
         let values: Vec<String> = values.into_iter().flatten().collect();
         if !values.is_empty() {
             add(&values.join(", "));
@@ -184,10 +169,7 @@ fn measured(screen: &mut Screen, section: &Section, width: u16) {
         screen.append(&plot::plot(figure, width)).end();
         match plot::numbers(figure) {
             Some(sheet) => {
-                screen
-                    .add(&format!("{}\n", sheet.title))
-                    .add(&sheet.text(width))
-                    .add("\n\n");
+                screen.add(&format!("{}\n", sheet.title)).add(&sheet.text(width)).add("\n\n");
             }
             None => {
                 let text = "The numbers are too many for a terminal: --format json.";
@@ -204,10 +186,7 @@ fn measured(screen: &mut Screen, section: &Section, width: u16) {
             1 => "1 point".to_owned(),
             points => format!("{points} points"),
         };
-        let text = format!(
-            "{}, {points} untestable: {}",
-            missing.series, missing.reason
-        );
+        let text = format!("{}, {points} untestable: {}", missing.series, missing.reason);
         paragraph(screen, None, &text, width);
     }
     if !section.states.is_empty() || !section.untestable.is_empty() {
@@ -281,9 +260,7 @@ impl Output for Shown {
             for (claim, line) in row.claims() {
                 let verdict = line.map_or("not measured", |line| line.verdict.name());
                 let numbers = line.map_or("", |line| &line.numbers);
-                let then = line
-                    .and_then(|line| line.then.as_ref())
-                    .map_or(String::new(), then);
+                let then = line.and_then(|line| line.then.as_ref()).map_or(String::new(), then);
                 let now = line.and_then(|line| line.now).map_or(String::new(), now);
                 sheet.row([claim.id, claim.text, verdict, numbers, &then, &now]);
             }

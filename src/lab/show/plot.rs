@@ -57,10 +57,7 @@ pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
         return None;
     }
     let labels = figure.curves.iter().map(|curve| curve.label.as_str());
-    let headings: Vec<&str> = [figure.x.label.as_str()]
-        .into_iter()
-        .chain(labels)
-        .collect();
+    let headings: Vec<&str> = [figure.x.label.as_str()].into_iter().chain(labels).collect();
     let mut sheet = Sheet::new(&figure.unit, &headings);
     for x in places {
         let cell = |curve: &CurveView| {
@@ -68,9 +65,7 @@ pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
             value.map_or_else(|| "-".to_owned(), |value| value_in_words(*value))
         };
         let cells = figure.curves.iter().map(cell);
-        sheet
-            .rows
-            .push([place(&figure.x, x)].into_iter().chain(cells).collect());
+        sheet.rows.push([place(&figure.x, x)].into_iter().chain(cells).collect());
     }
     Some(sheet)
 }
@@ -92,9 +87,7 @@ fn places(curves: &[CurveView]) -> Vec<f64> {
 fn some<T>(all: &[T], most: usize) -> Vec<&T> {
     match all.len() {
         count if count <= most => all.iter().collect(),
-        count => (0..most)
-            .map(|index| &all[index * (count - 1) / (most - 1)])
-            .collect(),
+        count => (0..most).map(|index| &all[index * (count - 1) / (most - 1)]).collect(),
     }
 }
 
@@ -116,12 +109,7 @@ impl Scale {
         });
         // On a linear axis, bars and curves start at 0.
         let lo = if axis.log { lo } else { lo.min(0.0) };
-        lo.is_finite().then_some(Scale {
-            log: axis.log,
-            lo,
-            hi,
-            steps,
-        })
+        lo.is_finite().then_some(Scale { log: axis.log, lo, hi, steps })
     }
 
     fn along(&self, value: f64) -> f64 {
@@ -158,16 +146,12 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     let document = || figure.references.iter().flat_map(|curve| &curve.points);
     let xs = measured().map(|at| at.x);
     let ys = measured().map(|at| at.mid).chain(document().map(|at| at.1));
-    let (Some(x), Some(y)) = (
-        Scale::over(xs, &figure.x, columns),
-        Scale::over(ys, &figure.y, HEIGHT),
-    ) else {
+    let (Some(x), Some(y)) =
+        (Scale::over(xs, &figure.x, columns), Scale::over(ys, &figure.y, HEIGHT))
+    else {
         return Screen::default();
     };
-    let x = Scale {
-        lo: measured().map(|at| at.x).fold(x.hi, f64::min),
-        ..x
-    };
+    let x = Scale { lo: measured().map(|at| at.x).fold(x.hi, f64::min), ..x };
 
     let mut cells: Vec<Vec<Option<Mark>>> = vec![vec![None; columns]; HEIGHT];
     let on_page = |at: f64, value: f64| {
@@ -177,9 +161,7 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     for rule in &figure.rules {
         if rule.x > x.lo && rule.x < x.hi {
             let column = x.at(rule.x);
-            cells
-                .iter_mut()
-                .for_each(|row| row[column] = Some(('|', FAINT)));
+            cells.iter_mut().for_each(|row| row[column] = Some(('|', FAINT)));
         }
     }
     for &(at, value) in document() {
@@ -190,11 +172,8 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     // The first curve is drawn last, so that no other curve covers it.
     for (index, curve) in shown.iter().enumerate().rev() {
         let style = style(index);
-        let at: Vec<(usize, usize)> = curve
-            .points
-            .iter()
-            .filter_map(|value| on_page(value.x, value.mid))
-            .collect();
+        let at: Vec<(usize, usize)> =
+            curve.points.iter().filter_map(|value| on_page(value.x, value.mid)).collect();
         for pair in at.windows(2) {
             for (column, row) in between(pair[0], pair[1]) {
                 cells[row][column] = Some(('.', style));
@@ -206,10 +185,7 @@ fn lines(figure: &Figure, width: usize) -> Screen {
     }
     let mut screen = Screen::default();
     let unit = [figure.y.label.as_str(), figure.unit.as_str()];
-    let unit = unit
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>();
+    let unit = unit.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
     screen.add(&format!("{}\n", unit.join(", ")));
     for (row, cells) in cells.iter().enumerate().rev() {
         let label = match row % 3 == 0 || row + 1 == HEIGHT {
@@ -256,20 +232,14 @@ fn ticks(figure: &Figure, x: &Scale) -> String {
     let line: String = line.into_iter().collect();
     let indent = " ".repeat(LABELS + 2);
     let axis = "-".repeat(x.steps);
-    format!(
-        "{indent}{axis}\n{}\n{indent}{}\n",
-        line.trim_end(),
-        figure.x.label
-    )
+    format!("{indent}{axis}\n{}\n{indent}{}\n", line.trim_end(), figure.x.label)
 }
 
 /// Formats the meaning of the letters and marks.
 fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
     let mut screen = Screen::default();
     for (index, curve) in shown.iter().enumerate() {
-        screen
-            .add("  ")
-            .paint(style(index), &letter(index).to_string());
+        screen.add("  ").paint(style(index), &letter(index).to_string());
         let label = indented(&curve.label, width);
         screen.add(&format!("  {}\n", label.trim_start()));
     }
@@ -291,10 +261,7 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
 /// Indents a text that follows a mark.
 fn indented(text: &str, width: usize) -> String {
     let options = textwrap::Options::new(width);
-    textwrap::fill(
-        text,
-        options.initial_indent("     ").subsequent_indent("     "),
-    )
+    textwrap::fill(text, options.initial_indent("     ").subsequent_indent("     "))
 }
 
 fn letter(index: usize) -> char {
@@ -323,10 +290,7 @@ fn bars(figure: &Figure, width: usize) -> Screen {
     let columns = width.min(WIDEST).saturating_sub(name + numbers + 4).max(5);
     let values = shown.iter().map(|(.., value)| value.mid);
     // The length of a bar is proportional to its value, whatever the axis of the report's chart.
-    let linear = AxisView {
-        log: false,
-        ..figure.y.clone()
-    };
+    let linear = AxisView { log: false, ..figure.y.clone() };
     let Some(scale) = Scale::over(values, &linear, columns + 1) else {
         return Screen::default();
     };
@@ -350,20 +314,10 @@ const SHADES: [char; 5] = ['.', ':', 'o', 'O', '#'];
 fn shades(figure: &Figure, depth: &str, width: usize) -> Screen {
     let rows = some(&figure.curves, ROWS);
     let xs = places(&figure.curves);
-    let label = rows
-        .iter()
-        .map(|curve| curve.label.chars().count())
-        .max()
-        .unwrap_or(0);
+    let label = rows.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
     let columns = some(&xs, width.min(WIDEST).saturating_sub(label + 4).max(1));
-    let values = rows
-        .iter()
-        .flat_map(|curve| &curve.points)
-        .map(|value| value.mid);
-    let axis = AxisView {
-        log: true,
-        ..figure.y.clone()
-    };
+    let values = rows.iter().flat_map(|curve| &curve.points).map(|value| value.mid);
+    let axis = AxisView { log: true, ..figure.y.clone() };
     let Some(scale) = Scale::over(values, &axis, SHADES.len()) else {
         return Screen::default();
     };
@@ -390,17 +344,8 @@ mod tests {
     use super::*;
 
     fn figure(form: Form, curves: usize) -> Figure {
-        let axis = |bytes| AxisView {
-            label: "working set".to_owned(),
-            log: true,
-            bytes,
-        };
-        let value = |x: f64, mid: f64| Value {
-            x,
-            lo: 0.9 * mid,
-            mid,
-            hi: 1.1 * mid,
-        };
+        let axis = |bytes| AxisView { label: "working set".to_owned(), log: true, bytes };
+        let value = |x: f64, mid: f64| Value { x, lo: 0.9 * mid, mid, hi: 1.1 * mid };
         let curve = |index: usize| CurveView {
             label: index.to_string(),
             points: (0..12)
@@ -429,10 +374,7 @@ mod tests {
                 for width in [40, 60, 80, 120] {
                     let text = plot(&figure(form.clone(), curves), width).text();
                     let widest = text.lines().map(|line| line.chars().count()).max();
-                    assert!(
-                        widest.unwrap() <= usize::from(width),
-                        "{form:?} {width}\n{text}"
-                    );
+                    assert!(widest.unwrap() <= usize::from(width), "{form:?} {width}\n{text}");
                     assert!(text.lines().count() <= 40, "{text}");
                 }
             }
@@ -444,9 +386,7 @@ mod tests {
         let text = plot(&figure(Form::Lines, 1), 80).text();
         let rows: Vec<&str> = text.lines().skip(1).take(HEIGHT).collect();
         assert_eq!(rows[0].find('a'), rows[0].rfind('a'), "{text}");
-        let columns = rows
-            .iter()
-            .filter_map(|row| row.split_once('|')?.1.find('a'));
+        let columns = rows.iter().filter_map(|row| row.split_once('|')?.1.find('a'));
         let columns: Vec<usize> = columns.collect();
         assert!(columns.is_sorted_by(|a, b| a >= b), "{text}");
         assert_eq!(text.matches(" 4 KiB").count(), 1, "{text}");
@@ -456,10 +396,7 @@ mod tests {
     fn numbers_are_a_table_unless_they_are_too_many() {
         let sheet = numbers(&figure(Form::Lines, 2)).unwrap();
         assert_eq!((sheet.rows.len(), sheet.headings.len()), (12, 3));
-        assert_eq!(
-            sheet.rows[0],
-            ["4 KiB", "4.00 [3.60, 4.40]", "8.00 [7.20, 8.80]"]
-        );
+        assert_eq!(sheet.rows[0], ["4 KiB", "4.00 [3.60, 4.40]", "8.00 [7.20, 8.80]"]);
         assert!(numbers(&figure(Form::Lines, 40)).is_none());
     }
 }

@@ -31,26 +31,15 @@ fn arrows(cores: usize) -> Vec<Arrow> {
         for event in Event::ALL {
             let mut caches = Mesi::in_state(Protocol::MESI, cores, LINE, from);
             let (to, sent) = caches.happen(event, LINE);
-            arrows.push(Arrow {
-                from,
-                event,
-                to,
-                sent,
-            });
+            arrows.push(Arrow { from, event, to, sent });
         }
     }
     arrows
 }
 
 /// The headings of the messages in a table.
-const SENT: [&str; 6] = [
-    "requests",
-    "RFOs",
-    "invalidated",
-    "between caches",
-    "from memory",
-    "to memory",
-];
+const SENT: [&str; 6] =
+    ["requests", "RFOs", "invalidated", "between caches", "from memory", "to memory"];
 
 /// Returns the numbers below the headings [`SENT`].
 fn counts(sent: Messages) -> [u64; 6] {
@@ -139,10 +128,8 @@ fn of_case(
     context: &Context,
     choice: &Choice,
 ) -> Result<Traffic, Untestable> {
-    let Workload::Threads {
-        mut workers,
-        timing: Timing::AtOnce { .. },
-    } = laid_out(case, arena, context, choice)?
+    let Workload::Threads { mut workers, timing: Timing::AtOnce { .. } } =
+        laid_out(case, arena, context, choice)?
     else {
         return Err(Untestable("it is not several threads'".to_owned()));
     };
@@ -181,11 +168,8 @@ pub fn traffic_table(runs: &[CaseRun<Traffic>], width: u16) -> String {
             Ok(traffic) => {
                 let each =
                     counts(traffic.sent).map(|count| count as f64 / traffic.operations as f64);
-                let mut row = vec![
-                    run.series.clone(),
-                    run.x.to_string(),
-                    traffic.cores.to_string(),
-                ];
+                let mut row =
+                    vec![run.series.clone(), run.x.to_string(), traffic.cores.to_string()];
                 row.extend(each.map(|each| format!("{each:.3}")));
                 table.add_row(row);
             }
@@ -227,9 +211,8 @@ mod tests {
     use super::*;
 
     fn of(cores: usize, from: State, event: Event) -> Arrow {
-        let found = arrows(cores)
-            .into_iter()
-            .find(|arrow| arrow.from == from && arrow.event == event);
+        let found =
+            arrows(cores).into_iter().find(|arrow| arrow.from == from && arrow.event == event);
         found.expect("every state and event is there")
     }
 
@@ -245,10 +228,7 @@ mod tests {
     #[test]
     fn text_and_json_have_all_sixteen_arrows() {
         let text = coherence_table(2, 100);
-        assert!(
-            text.contains("local read") && text.contains("RFO, no data"),
-            "{text}"
-        );
+        assert!(text.contains("local read") && text.contains("RFO, no data"), "{text}");
         let rows = text.lines().filter(|line| line.contains("remote write"));
         // One in the heading of the protocol, and one per state.
         assert_eq!(rows.count(), 5, "{text}");

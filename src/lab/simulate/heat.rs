@@ -149,19 +149,13 @@ mod tests {
         for round in 0..30 {
             hierarchy.reference(Reference::load(5 * 64 + ((round % 3) << 20), 8));
         }
-        vec![Config {
-            text: text.to_owned(),
-            hierarchy,
-        }]
+        vec![Config { text: text.to_owned(), hierarchy }]
     }
 
     #[test]
     fn the_set_that_misses_is_the_one_that_is_dark() {
         let text = heat_text(&heated("L1d=8K/2"));
-        assert!(
-            text.contains("L1d of L1d=8K/2: misses per set, 30 at most"),
-            "{text}"
-        );
+        assert!(text.contains("L1d of L1d=8K/2: misses per set, 30 at most"), "{text}");
         let row = text.lines().last().unwrap();
         let shades: Vec<char> = row.trim_start().chars().skip(2).collect();
         assert_eq!(shades.len(), 64);

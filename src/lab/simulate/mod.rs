@@ -46,11 +46,7 @@ impl Config {
         let hierarchy = Hierarchy::new(design)?;
         Ok(Config {
             text: text.to_owned(),
-            hierarchy: if heat {
-                hierarchy.with_heat()
-            } else {
-                hierarchy
-            },
+            hierarchy: if heat { hierarchy.with_heat() } else { hierarchy },
         })
     }
 }
@@ -179,16 +175,10 @@ fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result
     match (choice.x, &choice.series) {
         _ if !cases.is_empty() => Ok(cases),
         (Some(x), _) if !places.is_empty() => {
-            bail!(
-                "{id} has no case at --x {x}; it has some at {}",
-                places.join(", ")
-            )
+            bail!("{id} has no case at --x {x}; it has some at {}", places.join(", "))
         }
         (_, Some(glob)) if !series.is_empty() => {
-            bail!(
-                "{id} has no series `{glob}`; its series are: {}",
-                series.join("; ")
-            )
+            bail!("{id} has no series `{glob}`; its series are: {}", series.join("; "))
         }
         _ => bail!("{id} has no case on this machine"),
     }
@@ -258,11 +248,7 @@ fn trace(
     if references == 0 {
         return Err(Untestable("it makes no access to memory".to_owned()));
     }
-    Ok(Traced {
-        operations,
-        references,
-        configs,
-    })
+    Ok(Traced { operations, references, configs })
 }
 
 /// Traces operations through every configuration, and returns the number of references.

@@ -11,13 +11,7 @@ use crate::sim::{Cache, Counters, Outcomes};
 
 /// Formats the counts of a trace in every configuration.
 pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) -> String {
-    let Tally {
-        fetches,
-        loads,
-        stores,
-        modifies,
-        prefetches,
-    } = tally;
+    let Tally { fetches, loads, stores, modifies, prefetches } = tally;
     let mut text = format!(
         "{name}: {} references: {fetches} fetches, {loads} loads, {stores} stores, {modifies} \
          loads that store, {prefetches} prefetches\n",
@@ -26,10 +20,7 @@ pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) ->
     for config in configs {
         text += &format!("\n{}\n{}\n", config.text, one(config, width));
         let memory = config.hierarchy.memory();
-        text += &format!(
-            "memory: {} lines read, {} writes\n",
-            memory.reads, memory.writes
-        );
+        text += &format!("memory: {} lines read, {} writes\n", memory.reads, memory.writes);
         if let Some(tlb) = config.hierarchy.tlb() {
             text += &format!("dTLB: {} misses", tlb.first().misses);
             let second = tlb.second();
@@ -44,20 +35,9 @@ pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) ->
 
 fn one(config: &Config, width: u16) -> String {
     let levels = levels(&config.hierarchy);
-    let fetched = levels
-        .iter()
-        .any(|(_, cache)| cache.counters().prefetched > 0);
-    let mut headings = vec![
-        "level",
-        "refs",
-        "misses",
-        "%",
-        "fetch",
-        "read",
-        "write",
-        "evicted",
-        "written back",
-    ];
+    let fetched = levels.iter().any(|(_, cache)| cache.counters().prefetched > 0);
+    let mut headings =
+        vec!["level", "refs", "misses", "%", "fetch", "read", "write", "evicted", "written back"];
     if fetched {
         headings.extend(["prefetched", "useful"]);
     }
@@ -114,9 +94,8 @@ pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> Stri
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    let walked = traced()
-        .flat_map(|traced| &traced.configs)
-        .any(|config| config.hierarchy.tlb().is_some());
+    let walked =
+        traced().flat_map(|traced| &traced.configs).any(|config| config.hierarchy.tlb().is_some());
     let several = traced().any(|traced| traced.configs.len() > 1);
     let mut headings = vec!["series".to_owned(), x_label(x)];
     headings.extend(several.then(|| "configuration".to_owned()));
@@ -207,10 +186,8 @@ pub fn case_json(id: &str, runs: &[CaseRun<Traced>]) -> Value {
 }
 
 fn config(config: &Config) -> Value {
-    let levels: Vec<Value> = levels(&config.hierarchy)
-        .into_iter()
-        .map(|(name, cache)| level(&name, cache))
-        .collect();
+    let levels: Vec<Value> =
+        levels(&config.hierarchy).into_iter().map(|(name, cache)| level(&name, cache)).collect();
     let memory = config.hierarchy.memory();
     let mut value = json!({
         "config": config.text,

@@ -142,10 +142,8 @@ pub fn feed<'a>(
 }
 
 /// The first bytes of packed files, each with the program that unpacks them.
-const PACKED: [(&[u8], &str); 2] = [
-    (&[0x1F, 0x8B], "zcat"),
-    (&[0x28, 0xB5, 0x2F, 0xFD], "zstdcat"),
-];
+const PACKED: [(&[u8], &str); 2] =
+    [(&[0x1F, 0x8B], "zcat"), (&[0x28, 0xB5, 0x2F, 0xFD], "zstdcat")];
 
 /// The format of a trace.
 enum Form {
@@ -211,12 +209,7 @@ struct Pack<'a> {
 
 impl<'a> Pack<'a> {
     fn new(to: &'a mut (dyn Write + 'a)) -> Self {
-        Pack {
-            to,
-            encoder: Encoder::default(),
-            bytes: MAGIC.to_vec(),
-            written: Ok(()),
-        }
+        Pack { to, encoder: Encoder::default(), bytes: MAGIC.to_vec(), written: Ok(()) }
     }
 
     fn add(&mut self, references: &[Reference]) {
@@ -265,10 +258,7 @@ mod tests {
     fn config() -> Vec<Config> {
         let text = "L1i=1K/2,L1d=1K/2,L2=8K/4";
         let design: HierarchyDesign = text.parse().unwrap();
-        vec![Config {
-            text: text.to_owned(),
-            hierarchy: Hierarchy::new(&design).unwrap(),
-        }]
+        vec![Config { text: text.to_owned(), hierarchy: Hierarchy::new(&design).unwrap() }]
     }
 
     /// Reads at most seven bytes at a time.
@@ -290,21 +280,11 @@ mod tests {
         let mut encoder = Encoder::default();
         for index in 0..40_000_u64 {
             let address = 0x40_1000 + index * 40 % 9000;
-            let (letter, op) = [
-                ("I ", Op::Fetch),
-                (" L", Op::Load),
-                (" S", Op::Store),
-                (" M", Op::Modify),
-            ][index as usize % 4];
+            let (letter, op) =
+                [("I ", Op::Fetch), (" L", Op::Load), (" S", Op::Store), (" M", Op::Modify)]
+                    [index as usize % 4];
             text += &format!("{letter} {address:08x},8\n");
-            encoder.encode(
-                Reference {
-                    address,
-                    bytes: 8,
-                    op,
-                },
-                &mut compact,
-            );
+            encoder.encode(Reference { address, bytes: 8, op }, &mut compact);
         }
         let mut packed = Vec::new();
         let mut count = |from: &mut dyn Read| {
@@ -312,9 +292,8 @@ mod tests {
             packed.clear();
             let tally = feed(from, "trace", &mut configs, Some(&mut packed)).unwrap();
             assert!(packed == compact, "packed again as it was encoded");
-            let counters: Vec<_> = (0..2)
-                .map(|level| configs[0].hierarchy.counters(level))
-                .collect();
+            let counters: Vec<_> =
+                (0..2).map(|level| configs[0].hierarchy.counters(level)).collect();
             (tally, counters)
         };
         let wanted = count(&mut text.as_bytes());
@@ -327,11 +306,8 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_refused() {
-        let error = |bytes: &[u8]| {
-            feed(bytes, "x.lk", &mut config(), None)
-                .unwrap_err()
-                .to_string()
-        };
+        let error =
+            |bytes: &[u8]| feed(bytes, "x.lk", &mut config(), None).unwrap_err().to_string();
         assert!(error(b"").contains("x.lk holds no reference"));
         for (magic, tool) in PACKED {
             assert!(error(&[magic, b"data"].concat()).contains(tool));
@@ -344,16 +320,10 @@ mod tests {
     /// Each of these inputs once took minutes or gigabytes.
     #[test]
     fn what_would_cost_without_bound_is_refused_with_its_place() {
-        let error = |bytes: &[u8]| {
-            feed(bytes, "x.lk", &mut config(), None)
-                .unwrap_err()
-                .to_string()
-        };
+        let error =
+            |bytes: &[u8]| feed(bytes, "x.lk", &mut config(), None).unwrap_err().to_string();
         let large = error(b" L 1000,8\nnoise\n L 1000,4294967295\n L 1000,8\n");
-        assert_eq!(
-            large,
-            "x.lk, line 3: a reference of 4294967295 bytes: 0 to 4096 are accepted"
-        );
+        assert_eq!(large, "x.lk, line 3: a reference of 4294967295 bytes: 0 to 4096 are accepted");
         let mut compact = MAGIC.to_vec();
         let mut encoder = Encoder::default();
         for bytes in [8, 4097] {
@@ -362,18 +332,10 @@ mod tests {
         assert!(error(&compact).contains("reference 2: a reference of 4097 bytes"));
         let mut endless = std::io::repeat(b'x');
         let error = feed(&mut endless, "x.lk", &mut config(), None).unwrap_err();
-        assert!(
-            error.to_string().contains("line 1: longer than 1048576"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("line 1: longer than 1048576"), "{error}");
         let mut long = b"\n".to_vec();
         long.resize(LONGEST_LINE, b'x');
         long.extend_from_slice(b"\n L 1000,4096\n");
-        assert_eq!(
-            feed(long.as_slice(), "x.lk", &mut config(), None)
-                .unwrap()
-                .total(),
-            1
-        );
+        assert_eq!(feed(long.as_slice(), "x.lk", &mut config(), None).unwrap().total(), 1);
     }
 }

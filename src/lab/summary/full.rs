@@ -41,11 +41,7 @@ pub(super) fn tally(lines: &[VerdictLine]) -> String {
         })
         .collect();
     let text = parts.join(", ");
-    match lines
-        .iter()
-        .filter(|line| !line.is_of_this_machine())
-        .count()
-    {
+    match lines.iter().filter(|line| !line.is_of_this_machine()).count() {
         0 => text,
         1 => format!("{text}; 1 more is computed, simulated or reported"),
         more => format!("{text}; {more} more are computed, simulated or reported"),
@@ -108,10 +104,7 @@ mod tests {
     fn the_table_fits_and_cuts_nothing() {
         let lines = [line(Verdict::Holds), line(Verdict::DoesNotHold)];
         let text = verdicts(&lines, 80).text();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("does not hold"), "{text}");
         assert_eq!(text.matches("words").count(), 40, "{text}");
         assert!(!text.contains("..."), "{text}");
@@ -120,9 +113,6 @@ mod tests {
     #[test]
     fn the_tally_counts_every_verdict() {
         let lines = [Verdict::Holds, Verdict::Holds, Verdict::DoesNotHold].map(line);
-        assert_eq!(
-            tally(&lines),
-            "2 hold, 1 does not hold, 0 inconclusive, 0 untestable"
-        );
+        assert_eq!(tally(&lines), "2 hold, 1 does not hold, 0 inconclusive, 0 untestable");
     }
 }

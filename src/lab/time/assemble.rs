@@ -19,13 +19,8 @@ const TOOLS: [&str; 4] = ["cc", "gcc", "clang", "as"];
 
 /// Compiler options for a file: position-independent code, without tables for unwinding. Each function has a
 /// section of its own, so that the object file tells which functions it calls.
-const OPTIONS: [&str; 5] = [
-    "-c",
-    "-O2",
-    "-fPIE",
-    "-fno-asynchronous-unwind-tables",
-    "-ffunction-sections",
-];
+const OPTIONS: [&str; 5] =
+    ["-c", "-O2", "-fPIE", "-fno-asynchronous-unwind-tables", "-ffunction-sections"];
 
 /// Assembles text into an object file.
 ///
@@ -107,28 +102,17 @@ fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Res
         };
         if !told.status.success() {
             let message = String::from_utf8_lossy(&told.stderr);
-            bail!(
-                "{} refuses the code:\n{}",
-                tool.display(),
-                message.trim_end()
-            );
+            bail!("{} refuses the code:\n{}", tool.display(), message.trim_end());
         }
         return fs::read(out.file())
             .with_context(|| format!("{} left no object file", tool.display()));
     }
-    let names: Vec<String> = tools
-        .iter()
-        .map(|tool| tool.display().to_string())
-        .collect();
+    let names: Vec<String> = tools.iter().map(|tool| tool.display().to_string()).collect();
     bail!(
         "no assembler found: {} not found{}. Install gcc or clang (Debian: gcc), \
          name another by CC, or give an object file that was made elsewhere",
         names.join(", "),
-        if passed {
-            ", or without a preprocessor (as)"
-        } else {
-            ""
-        }
+        if passed { ", or without a preprocessor (as)" } else { "" }
     )
 }
 
@@ -159,10 +143,7 @@ impl Output {
                 }
             }
         }
-        bail!(
-            "cannot make a temporary folder in {}",
-            env::temp_dir().display()
-        )
+        bail!("cannot make a temporary folder in {}", env::temp_dir().display())
     }
 
     fn file(&self) -> PathBuf {
@@ -227,9 +208,7 @@ impl Lines {
     pub fn has_percent_registers(&self) -> bool {
         [&self.asm, &self.init].into_iter().any(|code| {
             let pairs = code.bytes().zip(code.bytes().skip(1));
-            pairs
-                .into_iter()
-                .any(|(one, next)| one == b'%' && next.is_ascii_alphabetic())
+            pairs.into_iter().any(|(one, next)| one == b'%' && next.is_ascii_alphabetic())
         })
     }
 
@@ -279,12 +258,7 @@ impl Lines {
             .map(|name| format!("mov {name}, rdi\n"))
             .collect();
         text += &format!("{}{enter}{all_at_memory}{init}{leave}", start(INIT));
-        let copies = [
-            (SHORT, self.unroll),
-            (LONG, 2 * self.unroll),
-            (ONE, 1),
-            (NONE, 0),
-        ];
+        let copies = [(SHORT, self.unroll), (LONG, 2 * self.unroll), (ONE, 1), (NONE, 0)];
         for (name, copies) in copies {
             let asm = self.quoted(&self.asm);
             text += &format!(

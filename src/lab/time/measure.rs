@@ -27,11 +27,7 @@ use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
 /// The effort per row and pass, and the number of passes.
-const EFFORT: Effort = Effort {
-    warm_up: 0.05,
-    sampling: 0.06,
-    passes: 5,
-};
+const EFFORT: Effort = Effort { warm_up: 0.05, sampling: 0.06, passes: 5 };
 
 /// Why a difference of two times is not shown.
 const LOST: &str = "lost in the noise of this machine";
@@ -155,9 +151,8 @@ pub fn measure(
         return Err(reason.to_string());
     }
     let of = |index: usize, part: usize| {
-        let found = points
-            .iter()
-            .find(|point| point.series == index.to_string() && point.x == part as f64);
+        let found =
+            points.iter().find(|point| point.series == index.to_string() && point.x == part as f64);
         found.ok_or_else(|| STOPPED.to_owned())
     };
     let rows = plans.iter().enumerate().map(|(index, plan)| {
@@ -173,15 +168,9 @@ pub fn measure(
         };
         let time = unit(Unit::Nanoseconds).map(|nanos| {
             let ticks = nanos.scaled(session.rate.hz() / 1e9);
-            Time {
-                ticks: ends(ticks),
-                cycles: unit(Unit::CoreCycles).ok().map(ends),
-            }
+            Time { ticks: ends(ticks), cycles: unit(Unit::CoreCycles).ok().map(ends) }
         });
-        Row {
-            name: plan.name.to_owned(),
-            time,
-        }
+        Row { name: plan.name.to_owned(), time }
     });
     let mut rows: Vec<Row> = rows.collect();
     let warm = rows[0].time.as_ref().map_or(f64::INFINITY, Time::middle);
@@ -190,11 +179,7 @@ pub fn measure(
             && time.is_lost(warm, index == 0)
         {
             // With all its passes the time might not be lost.
-            let reason = if stop.load(Ordering::Relaxed) {
-                STOPPED
-            } else {
-                LOST
-            };
+            let reason = if stop.load(Ordering::Relaxed) { STOPPED } else { LOST };
             row.time = Err(reason.to_owned());
         }
     }
@@ -216,13 +201,7 @@ fn ends(interval: Interval) -> [f64; 2] {
 fn plans(subject: &Subject, setup: impl Fn(Call, Flush) -> CodeSetup) -> Vec<Plan> {
     let warm = |call| setup(call, Flush::Nothing);
     let (first, one, none) = match subject.kind {
-        Kind::Lines {
-            short,
-            long,
-            one,
-            none,
-            unroll,
-        } => {
+        Kind::Lines { short, long, one, none, unroll } => {
             let first = Plan {
                 name: "warm",
                 with: warm(Call::Counted(long)),
@@ -231,33 +210,18 @@ fn plans(subject: &Subject, setup: impl Fn(Call, Flush) -> CodeSetup) -> Vec<Pla
             (vec![first], Call::Counted(one), Call::Counted(none))
         }
         Kind::Function { at, counts } => {
-            let call = if counts {
-                Call::Counted(at)
-            } else {
-                Call::Once(at)
-            };
-            let plan = |name, call| Plan {
-                name,
-                with: warm(call),
-                less: None,
-            };
+            let call = if counts { Call::Counted(at) } else { Call::Once(at) };
+            let plan = |name, call| Plan { name, with: warm(call), less: None };
             let mut plans = vec![plan("warm", call)];
             if !counts {
                 plans.push(plan("a call of an empty function", Call::Once(EMPTY)));
             }
             // Called in the same way, so that the cost of the call cancels in the difference.
-            let none = if counts {
-                Call::Counted(EMPTY)
-            } else {
-                Call::Once(EMPTY)
-            };
+            let none = if counts { Call::Counted(EMPTY) } else { Call::Once(EMPTY) };
             (plans, call, none)
         }
     };
-    let cold = [
-        ("memory flushed", Flush::Memory),
-        ("memory and code flushed", Flush::All),
-    ];
+    let cold = [("memory flushed", Flush::Memory), ("memory and code flushed", Flush::All)];
     let cold = cold.into_iter().map(|(name, flush)| Plan {
         name,
         with: setup(one, flush),
@@ -293,15 +257,10 @@ fn counts(
                 (value, with.counted.min(less.counted))
             }
         };
-        Ok(Count {
-            value: ends(value),
-            counted,
-        })
+        Ok(Count { value: ends(value), counted })
     };
     let names = counted.names().enumerate();
-    names
-        .map(|(index, name)| (name.to_owned(), each(index)))
-        .collect()
+    names.map(|(index, name)| (name.to_owned(), each(index))).collect()
 }
 
 /// What is flushed from the caches before a repetition.
@@ -343,11 +302,7 @@ impl Setup for CodeSetup {
         let order = Order::Random { seed: 1 };
         let ring = Ring::new(region, Layout::npad(NPAD), self.bytes / LINE, order)?;
         self.marks.memory(ring.cursor(), self.bytes);
-        let running = Running {
-            setup: self.clone(),
-            features: context.features,
-            ring,
-        };
+        let running = Running { setup: self.clone(), features: context.features, ring };
         if let Some(init) = self.init {
             running.call(init, 0);
         }
@@ -411,10 +366,7 @@ mod tests {
     #[test]
     fn a_time_that_may_be_negative_is_lost_unless_it_is_known_well() {
         let lost = |lo, hi, is_warm| {
-            let time = Time {
-                ticks: [lo, hi],
-                cycles: None,
-            };
+            let time = Time { ticks: [lo, hi], cycles: None };
             time.is_lost(5.0, is_warm)
         };
         assert!(lost(-4190.0, 96.0, false), "negative");

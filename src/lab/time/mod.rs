@@ -39,13 +39,7 @@ pub struct Subject {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// By loops over copies of the code, which keep its registers between calls.
-    Lines {
-        short: usize,
-        long: usize,
-        one: usize,
-        none: usize,
-        unroll: u32,
-    },
+    Lines { short: usize, long: usize, one: usize, none: usize, unroll: u32 },
     /// As a function: once per repetition, or, if it `counts`, once with the number of repetitions as its
     /// third argument.
     Function { at: usize, counts: bool },
@@ -78,12 +72,7 @@ impl Subject {
             unroll: lines.unroll,
         };
         let init = Some(at(assemble::INIT)?);
-        Ok(Subject {
-            name: lines.asm.clone(),
-            object,
-            kind,
-            init,
-        })
+        Ok(Subject { name: lines.asm.clone(), object, kind, init })
     }
 
     /// Creates a subject from a function of a file. A source file is compiled or assembled first. If the
@@ -152,10 +141,9 @@ pub fn time(
         Ending::Fault(fault) => bail!("{}", in_words(subject, fault)),
         Ending::Killed(signal) => bail!("the code was killed by signal {signal}"),
         Ending::Left(status) => bail!("the code ended its process, with status {status}"),
-        Ending::TooLong => bail!(
-            "the code wrote more than {} MiB into the pipe that is for its times",
-            MOST >> 20
-        ),
+        Ending::TooLong => {
+            bail!("the code wrote more than {} MiB into the pipe that is for its times", MOST >> 20)
+        }
         Ending::Late => bail!(
             "the code did not come to an end within {} s; --timeout allows more",
             bounds.timeout.as_secs()
@@ -218,9 +206,7 @@ fn in_words(subject: &Subject, fault: Fault) -> String {
             _ => String::new(),
         };
     }
-    let place = fault
-        .offset
-        .and_then(|offset| subject.object.symbol_at(offset));
+    let place = fault.offset.and_then(|offset| subject.object.symbol_at(offset));
     let at = match (place, subject.kind) {
         (None, _) => ", outside of itself".to_owned(),
         (Some((assemble::INIT, _)), Kind::Lines { .. }) => ", in --init".to_owned(),
@@ -271,9 +257,7 @@ impl Timing {
     }
 
     fn scene(&self) -> String {
-        let cpu = self
-            .cpu
-            .map_or_else(String::new, |cpu| format!("CPU {cpu}, "));
+        let cpu = self.cpu.map_or_else(String::new, |cpu| format!("CPU {cpu}, "));
         let copies = self.unroll.map_or_else(String::new, |copies| {
             format!("; {copies} copies in the loop against {}", 2 * copies)
         });
@@ -283,11 +267,7 @@ impl Timing {
             "" => String::new(),
             pages => format!(" in pages of {pages}"),
         };
-        let stopped = if self.found.stopped {
-            "; stopped early"
-        } else {
-            ""
-        };
+        let stopped = if self.found.stopped { "; stopped early" } else { "" };
         format!("{cpu}{memory} of memory{pages}{copies}{stopped}")
     }
 }

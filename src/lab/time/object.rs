@@ -107,10 +107,7 @@ impl Object {
                 let at = (image.len() as u64).next_multiple_of(align);
                 let end = at.saturating_add(section.size());
                 if end > MOST {
-                    bail!(
-                        "{} takes {end} bytes, and {MOST} is the most",
-                        name(&section)
-                    );
+                    bail!("{} takes {end} bytes, and {MOST} is the most", name(&section));
                 }
                 image.resize(at as usize, 0);
                 // Bytes of a section that are not in the file are zeros.
@@ -182,12 +179,7 @@ impl Object {
             };
             // Others are broken, and take fewer bytes.
             if relocation.size() >= 32 {
-                self.patches.push(Patch {
-                    at,
-                    target,
-                    addend,
-                    kind,
-                });
+                self.patches.push(Patch { at, target, addend, kind });
             }
         }
         Ok(())
@@ -337,10 +329,7 @@ fn resolved(
     places: &HashMap<SectionIndex, u64>,
 ) -> Result<u64> {
     let RelocationTarget::Symbol(index) = relocation.target() else {
-        bail!(
-            "a reference to {:?}, which linefill does not know",
-            relocation.target()
-        );
+        bail!("a reference to {:?}, which linefill does not know", relocation.target());
     };
     let symbol = file.symbol_by_index(index)?;
     let name = symbol.name().unwrap_or("");
@@ -388,10 +377,7 @@ fn loaded<'f>(section: &object::Section<'f, '_>) -> Result<Option<bool>> {
             Some(true)
         }
         SectionKind::Tls | SectionKind::UninitializedTls => {
-            bail!(
-                "{} is thread-local; thread-local data is not supported",
-                name(section)
-            )
+            bail!("{} is thread-local; thread-local data is not supported", name(section))
         }
         _ => None,
     })

@@ -38,11 +38,7 @@ impl Log {
     /// If the folder cannot be written, or another run is writing to it.
     pub fn create(dir: &Path, record: Record) -> Result<(Self, Option<MovedRecord>)> {
         let (recorder, aside) = Recorder::create(dir, record.lines())?;
-        let log = Log {
-            timeline: Timeline::of(&record),
-            record,
-            recorder: Some(recorder),
-        };
+        let log = Log { timeline: Timeline::of(&record), record, recorder: Some(recorder) };
         Ok((log, aside))
     }
 
@@ -136,11 +132,7 @@ mod tests {
             log.add(round).unwrap();
             assert!(log.record.rounds.len() <= MOST_ROUNDS, "{index}");
         }
-        log.end(EndLine {
-            seconds: 1.0,
-            interrupted: false,
-        })
-        .unwrap();
+        log.end(EndLine { seconds: 1.0, interrupted: false }).unwrap();
         let read = read_any(log.path()).unwrap().record;
         assert_eq!(read, log.record, "the file is what is at hand");
         let numbers: Vec<u64> = read.rounds.iter().map(|of| of.number).collect();

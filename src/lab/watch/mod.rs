@@ -103,22 +103,14 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     }
     let mut record = Record::new(header);
     let ladder = ladder.into_iter();
-    record.points = ladder
-        .map(|point| PointLine::new(MACHINE, 0, point))
-        .collect();
+    record.points = ladder.map(|point| PointLine::new(MACHINE, 0, point)).collect();
     let (mut log, aside) = Log::create(&watch.out, record)?;
     if let Some(MovedRecord { record, .. }) = aside {
-        tell(format_args!(
-            "the earlier record is now {}",
-            record.display()
-        ));
+        tell(format_args!("the earlier record is now {}", record.display()));
     }
     let followed = follow(watch, &mut rounds, &mut log);
     let interrupted = watch.stop.load(Ordering::Relaxed);
-    let end = EndLine {
-        seconds: began.elapsed().as_secs_f64(),
-        interrupted,
-    };
+    let end = EndLine { seconds: began.elapsed().as_secs_f64(), interrupted };
     followed.and_then(|()| log.end(end))?;
     let path = log.path().to_owned();
     let page = match log.record.rounds.is_empty() {
@@ -128,12 +120,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     if let Some(page) = &page {
         write_page(&log.record, &log.timeline, page)?;
     }
-    Ok(Watched {
-        record: log.record,
-        path,
-        page,
-        interrupted,
-    })
+    Ok(Watched { record: log.record, path, page, interrupted })
 }
 
 /// Measures and records the rounds.

@@ -41,11 +41,7 @@ pub(super) fn render(record: &Record, timeline: &Timeline) -> String {
         ))
         (scripts())
     };
-    page(
-        &format!("linefill over time: {machine}"),
-        ["#outside", "Skip to what is outside"],
-        &body,
-    )
+    page(&format!("linefill over time: {machine}"), ["#outside", "Skip to what is outside"], &body)
 }
 
 /// Groups the figures by experiment.
@@ -68,16 +64,8 @@ fn contents(parts: &[(&str, Vec<&TrackedFigure>)]) -> Markup {
 }
 
 fn masthead(record: &Record, timeline: &Timeline, machine: &str) -> Markup {
-    let Header {
-        started,
-        watch,
-        pinned,
-        largest,
-        seed,
-        notes,
-        prefetchers_off,
-        ..
-    } = &record.header;
+    let Header { started, watch, pinned, largest, seed, notes, prefetchers_off, .. } =
+        &record.header;
     let rounds = timeline.times.len();
     let measured = timeline.times.last().map_or(0, |last| last.number + 1);
     let span = timeline.times.last().map_or(0.0, |last| last.at);
@@ -255,12 +243,8 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
     for (of, name) in shown.iter().zip(&names) {
         let Some(spread) = of.spread() else { continue };
         medians.push(spread.median);
-        let of_owner = |owner: usize, points: Vec<Value>| Series {
-            owner,
-            label: name,
-            points,
-            column: None,
-        };
+        let of_owner =
+            |owner: usize, points: Vec<Value>| Series { owner, label: name, points, column: None };
         let values = of.figure.values.iter().map(|value| Value {
             x: place(value.host as usize),
             lo: value.lo.into(),
@@ -270,9 +254,8 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
         let values = thinned(values.collect(), spread.median);
         let middle = [0.0, span / divisor].map(|x| Value::exact(x, spread.median));
         let outside = of.outside().into_iter();
-        let outside: Vec<Value> = outside
-            .map(|out| Value::exact(place(out.round), out.value))
-            .collect();
+        let outside: Vec<Value> =
+            outside.map(|out| Value::exact(place(out.round), out.value)).collect();
         series.push(of_owner(0, values));
         series.push(of_owner(1, middle.to_vec()));
         if !outside.is_empty() {
@@ -286,11 +269,7 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
         log: least > 0.0 && most > 5.0 * least,
         ..AxisView::default()
     };
-    let owners = [
-        ("each round", Role::Here),
-        ("median", Role::Median),
-        ("outside", Role::Outside),
-    ];
+    let owners = [("each round", Role::Here), ("median", Role::Median), ("outside", Role::Outside)];
     let drawing = Drawing {
         title: &format!("{label} over time"),
         shape: Shape::Lines,
@@ -336,9 +315,7 @@ fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
 
 /// Renders a table of the distribution of each figure of an experiment.
 fn numbers(figures: &[&TrackedFigure]) -> Markup {
-    let headings = [
-        "figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside",
-    ];
+    let headings = ["figure", "least", "p10", "median", "p90", "greatest", "rounds", "outside"];
     let rows = html! {
         @for of in figures {
             @if let Some(spread) = of.spread() {

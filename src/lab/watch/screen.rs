@@ -44,10 +44,7 @@ impl Live {
     /// Creates the output on the standard output.
     pub fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
-        Live {
-            terminal: io::stdout().is_terminal() && !dumb,
-            lines: 0,
-        }
+        Live { terminal: io::stdout().is_terminal() && !dumb, lines: 0 }
     }
 
     /// Prints the last round.
@@ -128,10 +125,8 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
     screen.paint(STRONG, &head).end();
     let figures = some(&timeline.figures, ROWS);
     let width = usize::from(width);
-    let named: Vec<(String, &TrackedFigure)> = figures
-        .iter()
-        .map(|of| (format!("{}, {}", of.name(), of.short_unit()), *of))
-        .collect();
+    let named: Vec<(String, &TrackedFigure)> =
+        figures.iter().map(|of| (format!("{}, {}", of.name(), of.short_unit()), *of)).collect();
     let longest = named.iter().map(|(name, _)| columns_of(name)).max();
     let narrow = width < usize::from(SIDE_BY_SIDE);
     // Without room, the curve stays and the median goes.
@@ -150,9 +145,7 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
     for (label, of) in &named {
         let Some(spread) = of.spread() else { continue };
         let values: Vec<f64> = of.figure.values.iter().map(|v| f64::from(v.mid)).collect();
-        let now = values
-            .last()
-            .map_or_else(String::new, |value| number(*value));
+        let now = values.last().map_or_else(String::new, |value| number(*value));
         let label = cut(label, name);
         let pad = " ".repeat(name - columns_of(&label));
         screen.add(&format!("{label}{pad} {now:>NUMBER$}"));
@@ -222,9 +215,8 @@ pub(crate) struct WatchSummary<'a> {
 impl WatchSummary<'_> {
     /// Returns the distribution of each figure over the rounds.
     fn figures(&self) -> Sheet {
-        let headings = [
-            "figure", "unit", "rounds", "least", "p10", "median", "p90", "greatest", "outside",
-        ];
+        let headings =
+            ["figure", "unit", "rounds", "least", "p10", "median", "p90", "greatest", "outside"];
         let mut sheet = Sheet::new("Figures over time", &headings);
         for of in &self.timeline.figures {
             let Some(spread) = of.spread() else { continue };

@@ -86,11 +86,7 @@ impl Timeline {
 
     /// Adds a round.
     pub fn add(&mut self, round: &RoundLine) {
-        self.times.push(Time {
-            number: round.number,
-            started: round.started,
-            at: round.at,
-        });
+        self.times.push(Time { number: round.number, started: round.started, at: round.at });
         self.clock(round);
         for id in unique(round.points.iter().map(|line| &line.experiment)) {
             // The unit of an experiment that this version does not know is unknown.
@@ -147,10 +143,7 @@ impl Timeline {
                     label,
                     axis: axis.clone(),
                     unit,
-                    figure: Figure {
-                        x: point.x,
-                        values: Vec::new(),
-                    },
+                    figure: Figure { x: point.x, values: Vec::new() },
                 };
                 self.value(found, value);
             };
@@ -160,11 +153,7 @@ impl Timeline {
                 .measured()
                 .and_then(|of| of.percentile(Percentile::P99, Unit::Nanoseconds, rate).ok());
             if let Some(slow) = slow {
-                follow(
-                    format!("p99 of {}", point.series),
-                    Unit::Nanoseconds.label(),
-                    slow,
-                );
+                follow(format!("p99 of {}", point.series), Unit::Nanoseconds.label(), slow);
             }
         }
     }
@@ -226,9 +215,7 @@ impl TrackedFigure {
 
     /// Returns the unit in the short form used beside a number.
     pub fn short_unit(&self) -> &'static str {
-        self.unit
-            .strip_suffix(" per operation")
-            .unwrap_or(self.unit)
+        self.unit.strip_suffix(" per operation").unwrap_or(self.unit)
     }
 
     /// Returns the name of the figure: `X16 read, 4 MiB`.
@@ -288,12 +275,7 @@ mod tests {
         let record = planted(20, |_| 1.0);
         let timeline = Timeline::of(&record);
         assert_eq!(timeline.figures.len(), 1 + record.rounds[0].points.len());
-        assert!(
-            timeline
-                .figures
-                .iter()
-                .all(|of| of.figure.values.len() == 20)
-        );
+        assert!(timeline.figures.iter().all(|of| of.figure.values.len() == 20));
         assert!(timeline.rounds_outside().is_empty());
         assert_eq!(timeline.figures[0].name(), "core clock");
         assert!(timeline.figures[1].name().starts_with("D14 NPAD=0, 4 KiB"));
@@ -304,11 +286,7 @@ mod tests {
         let timeline = Timeline::of(&planted(20, |round| if round == 7 { 1.5 } else { 1.0 }));
         assert_eq!(timeline.rounds_outside(), BTreeSet::from([7]));
         assert!(timeline.figures[0].outside().is_empty(), "the clock");
-        assert!(
-            timeline.figures[1..]
-                .iter()
-                .all(|of| of.outside().len() == 1)
-        );
+        assert!(timeline.figures[1..].iter().all(|of| of.outside().len() == 1));
     }
 
     /// The chart of X17 shows the bandwidth of all threads, its points show the bandwidth of one thread.
@@ -322,9 +300,7 @@ mod tests {
             round.points = vec![line];
         }
         let timeline = Timeline::of(&record);
-        let [_, all] = &timeline.figures[..] else {
-            panic!("{:?}", timeline.figures)
-        };
+        let [_, all] = &timeline.figures[..] else { panic!("{:?}", timeline.figures) };
         assert_eq!(all.name(), "X17 read, memory, 8");
         let point = &record.rounds[0].points[0].point;
         let of_one = point.interval(Unit::GigabytesPerSecond, timeline.machine.rate);

@@ -44,10 +44,7 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
         );
     }
     if online.len() == 1 {
-        return subject.warn(
-            format!("CPU {cpu} is the only one"),
-            "give the machine a second CPU",
-        );
+        return subject.warn(format!("CPU {cpu} is the only one"), "give the machine a second CPU");
     }
     if *allowed == [cpu] {
         return subject.warn(
@@ -73,10 +70,9 @@ pub(super) fn scheduler(root: &Root, cpu: usize) -> Check {
     // A partition of cgroup v2 isolates its CPUs as well; Linux 6.8 and later list them.
     let partitions = root.sys.join("fs/cgroup/cpuset.cpus.isolated");
     match list::read(&partitions) {
-        Ok(cpus) if cpus.contains(&cpu) => subject.good(format!(
-            "isolated in a cpuset partition: {}",
-            list::format(&cpus)
-        )),
+        Ok(cpus) if cpus.contains(&cpu) => {
+            subject.good(format!("isolated in a cpuset partition: {}", list::format(&cpus)))
+        }
         _ => judge(&subject, root, cpu, "isolated", "isolcpus"),
     }
 }
@@ -108,14 +104,8 @@ pub(super) fn interrupts(root: &Root, cpu: usize) -> Check {
     irqs.retain(|irq| irq.comes);
     match irqs.len() {
         0 => subject.good(format!("no device interrupts CPU {cpu}")),
-        1 => subject.warn(
-            format!("interrupt {} goes to CPU {cpu}", irq::numbers(&irqs)),
-            mend,
-        ),
-        _ => subject.warn(
-            format!("interrupts {} go to CPU {cpu}", irq::numbers(&irqs)),
-            mend,
-        ),
+        1 => subject.warn(format!("interrupt {} goes to CPU {cpu}", irq::numbers(&irqs)), mend),
+        _ => subject.warn(format!("interrupts {} go to CPU {cpu}", irq::numbers(&irqs)), mend),
     }
 }
 
@@ -211,16 +201,9 @@ pub(super) fn sibling(root: &Root, cpu: usize, observed: &Observed) -> Check {
             Err(reason) => return subject.unknown(reason, mend),
         }
     }
-    let found = format!(
-        "CPU {} shares the core, {} busy",
-        list::format(&siblings),
-        percent(busiest)
-    );
-    if busiest <= IDLE {
-        subject.good(found)
-    } else {
-        subject.bad(found, mend)
-    }
+    let found =
+        format!("CPU {} shares the core, {} busy", list::format(&siblings), percent(busiest));
+    if busiest <= IDLE { subject.good(found) } else { subject.bad(found, mend) }
 }
 
 pub(super) fn tsc(root: &Root, observed: &Observed) -> Check {
@@ -268,9 +251,7 @@ pub(super) fn governor(root: &Root, cpu: usize) -> Check {
         why: "A governor that saves power starts a sample at a low clock and raises it during the \
               sample: the same kernel then takes a different number of nanoseconds each time.",
     };
-    let path = root.sys.join(format!(
-        "devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
-    ));
+    let path = root.sys.join(format!("devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
     match read(&path) {
         Ok(governor) if governor == "performance" => subject.good(governor),
         Ok(governor) => subject.warn(governor, "sudo cpupower frequency-set -g performance"),
@@ -295,11 +276,7 @@ pub(super) fn turbo(root: &Root) -> Check {
             "1",
             "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
         ),
-        (
-            "cpufreq/boost",
-            "0",
-            "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
-        ),
+        ("cpufreq/boost", "0", "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
     ];
     for (file, off, mend) in files {
         let Ok(value) = read(&root.sys.join("devices/system/cpu").join(file)) else {
@@ -324,10 +301,7 @@ mod tests {
 
     #[test]
     fn a_sibling_that_is_not_shown_is_judged_by_what_it_takes() {
-        let subject = Subject {
-            name: "SMT sibling",
-            why: "",
-        };
+        let subject = Subject { name: "SMT sibling", why: "" };
         for (shared_percent, state) in [
             (None, State::Unknown),
             (Some(5), State::Good),
@@ -336,9 +310,8 @@ mod tests {
         ] {
             let check = hidden(&subject, shared_percent);
             assert_eq!(check.state, state, "{shared_percent:?}");
-            let share = shared_percent.map_or(String::new(), |shared_percent| {
-                format!("shared for {shared_percent} %")
-            });
+            let share = shared_percent
+                .map_or(String::new(), |shared_percent| format!("shared for {shared_percent} %"));
             assert!(check.found.contains(&share), "{}", check.found);
         }
     }

@@ -23,11 +23,7 @@ pub(super) fn available(root: &Root) -> Check {
                 container";
     match machine_memory(root) {
         Ok(memory) => {
-            let found = format!(
-                "{} available of {}",
-                gib(memory.available),
-                gib(memory.total)
-            );
+            let found = format!("{} available of {}", gib(memory.available), gib(memory.total));
             match memory.available {
                 PLENTY.. => subject.good(found),
                 LITTLE.. => subject.warn(found, mend),
@@ -51,10 +47,9 @@ pub(super) fn transparent(root: &Root) -> Check {
             subject.good("always; the lab avoids them where it needs 4 KiB pages")
         }
         Ok(Transparent::Never) => subject.warn("never", mend),
-        Err(error) => subject.unknown(
-            error,
-            "reserve hugetlb pages: sudo sysctl vm.nr_hugepages=600",
-        ),
+        Err(error) => {
+            subject.unknown(error, "reserve hugetlb pages: sudo sysctl vm.nr_hugepages=600")
+        }
     }
 }
 
@@ -68,11 +63,7 @@ pub(super) fn pool(root: &Root) -> Check {
     match memory::huge_page_pool(&root.sys) {
         Ok(pool) => {
             let found = format!("{} of {} pages of 2 MiB free", pool.free, pool.total);
-            if pool.free > 0 {
-                subject.good(found)
-            } else {
-                subject.warn(found, mend)
-            }
+            if pool.free > 0 { subject.good(found) } else { subject.warn(found, mend) }
         }
         Err(error) => subject.unknown(error, mend),
     }
@@ -156,10 +147,7 @@ pub(super) fn prefetchers(root: &Root, cpu: usize, observed: &Observed) -> Check
         return subject.good(setting);
     }
     let number = switches.register;
-    let mend = format!(
-        "sudo wrmsr -p {cpu} {number:#x} {:#x}",
-        value & !switches.mask()
-    );
+    let mend = format!("sudo wrmsr -p {cpu} {number:#x} {:#x}", value & !switches.mask());
     subject.warn(setting, mend)
 }
 

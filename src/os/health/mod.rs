@@ -59,13 +59,7 @@ struct Subject {
 impl Subject {
     fn check(&self, state: State, found: impl ToString, mend: impl Into<String>) -> Check {
         let found = found.to_string();
-        Check {
-            name: self.name,
-            state,
-            found,
-            why: self.why,
-            mend: mend.into(),
-        }
+        Check { name: self.name, state, found, why: self.why, mend: mend.into() }
     }
 
     fn good(&self, found: impl ToString) -> Check {

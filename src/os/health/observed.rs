@@ -102,23 +102,14 @@ pub(super) struct Ticks {
 impl Ticks {
     /// Parses the line `name` (`cpu` for all, `cpu3` for one) of the file's text.
     pub(super) fn parse(stat: &str, name: &str) -> Option<Self> {
-        let line = stat
-            .lines()
-            .find(|line| line.split_whitespace().next() == Some(name))?;
-        let mut fields = line
-            .split_whitespace()
-            .skip(1)
-            .map(|field| field.parse::<u64>());
+        let line = stat.lines().find(|line| line.split_whitespace().next() == Some(name))?;
+        let mut fields = line.split_whitespace().skip(1).map(|field| field.parse::<u64>());
         let mut next = || fields.next()?.ok();
         let (user, nice, system) = (next()?, next()?, next()?);
         let (idle, iowait) = (next()?, next()?);
         let (irq, softirq, steal) = (next()?, next()?, next()?);
         // Guest time follows; `user` and `nice` include it.
-        Some(Self {
-            busy: user + nice + system + irq + softirq,
-            idle: idle + iowait,
-            steal,
-        })
+        Some(Self { busy: user + nice + system + irq + softirq, idle: idle + iowait, steal })
     }
 
     pub(super) fn total(&self) -> u64 {
@@ -170,12 +161,9 @@ pub(super) fn load(cpu: usize, observed: &Observed) -> Check {
               and scatter.",
     };
     match busy(observed, &format!("cpu{cpu}")) {
-        Ok(share) => graded(
-            &subject,
-            share,
-            CHOSEN,
-            format!("CPU {cpu} is {} busy", percent(share)),
-        ),
+        Ok(share) => {
+            graded(&subject, share, CHOSEN, format!("CPU {cpu} is {} busy", percent(share)))
+        }
         Err(reason) => subject.unknown(reason, MEND),
     }
 }
@@ -187,19 +175,12 @@ pub(super) fn machine_load(root: &Root, observed: &Observed) -> Check {
               power budget: large working sets get slower and clocks change.",
     };
     let average = match read(&root.proc.join("loadavg")) {
-        Ok(text) => text
-            .split_whitespace()
-            .next()
-            .unwrap_or("unknown")
-            .to_owned(),
+        Ok(text) => text.split_whitespace().next().unwrap_or("unknown").to_owned(),
         Err(_) => "unknown".to_owned(),
     };
     match busy(observed, "cpu") {
         Ok(share) => {
-            let found = format!(
-                "{} of all CPU time busy, load average {average}",
-                percent(share)
-            );
+            let found = format!("{} of all CPU time busy, load average {average}", percent(share));
             graded(&subject, share, MACHINE, found)
         }
         Err(reason) => subject.unknown(reason, MEND),
@@ -216,15 +197,7 @@ fn graded(subject: &Subject, share: f64, (good, warn): (f64, f64), found: String
     if share <= good {
         subject.good(found)
     } else {
-        subject.check(
-            if share <= warn {
-                State::Warn
-            } else {
-                State::Bad
-            },
-            found,
-            MEND,
-        )
+        subject.check(if share <= warn { State::Warn } else { State::Bad }, found, MEND)
     }
 }
 
@@ -263,20 +236,10 @@ pub(super) fn steal(cpu: usize, observed: &Observed) -> Check {
         Ok(ticks) => ticks,
         Err(reason) => return subject.unknown(reason, mend),
     };
-    let after = observed
-        .stat
-        .as_ref()
-        .ok()
-        .and_then(|(_, after)| Ticks::parse(after, &name));
-    let boot = after
-        .and_then(|ticks| ticks.share(ticks.steal))
-        .unwrap_or(0.0);
+    let after = observed.stat.as_ref().ok().and_then(|(_, after)| Ticks::parse(after, &name));
+    let boot = after.and_then(|ticks| ticks.share(ticks.steal)).unwrap_or(0.0);
     let now = window.share(window.steal).unwrap_or(0.0);
-    let found = format!(
-        "{} of CPU {cpu} now, {} since boot",
-        percent(now),
-        percent(boot)
-    );
+    let found = format!("{} of CPU {cpu} now, {} since boot", percent(now), percent(boot));
     if now > MUCH {
         subject.bad(found, mend)
     } else if boot > SOME {
@@ -306,14 +269,7 @@ mod tests {
     #[test]
     fn a_line_is_found_by_its_whole_name() {
         let one = Ticks::parse(TEXT, "cpu0").unwrap();
-        assert_eq!(
-            one,
-            Ticks {
-                busy: 7686 + 5 + 1838 + 2 + 16,
-                idle: 58427 + 37,
-                steal: 4
-            }
-        );
+        assert_eq!(one, Ticks { busy: 7686 + 5 + 1838 + 2 + 16, idle: 58427 + 37, steal: 4 });
         assert_eq!(Ticks::parse(TEXT, "cpu").unwrap().steal, 10);
         assert_eq!(Ticks::parse(TEXT, "cpu1"), None);
         assert_eq!(Ticks::parse("cpu0 1 2 x 4 5 6 7 8\n", "cpu0"), None);
@@ -322,20 +278,8 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_time() {
-        let ticks = Ticks {
-            busy: 1,
-            idle: 18,
-            steal: 1,
-        };
+        let ticks = Ticks { busy: 1, idle: 18, steal: 1 };
         assert_eq!(ticks.share(ticks.busy), Some(0.05));
-        assert_eq!(
-            Ticks {
-                busy: 0,
-                idle: 0,
-                steal: 0
-            }
-            .share(0),
-            None
-        );
+        assert_eq!(Ticks { busy: 0, idle: 0, steal: 0 }.share(0), None);
     }
 }

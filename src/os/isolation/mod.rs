@@ -206,9 +206,7 @@ fn guardian(plan: Option<&Plan>, irqs: &[Irq]) -> io::Result<Option<Guardian>> {
     for irq in irqs {
         undo.push(Undo::write(&irq.file, 0, irq.affinity.as_bytes())?);
     }
-    (!undo.is_empty())
-        .then(|| Guardian::post(&undo))
-        .transpose()
+    (!undo.is_empty()).then(|| Guardian::post(&undo)).transpose()
 }
 
 /// Moves device interrupts to the other CPUs, and returns how many were moved.
@@ -219,9 +217,8 @@ fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> 
         return 0;
     }
     let others = list::format(&others);
-    let (moved, stay): (Vec<&Irq>, Vec<&Irq>) = irqs
-        .iter()
-        .partition(|irq| fs::write(&irq.file, &others).is_ok());
+    let (moved, stay): (Vec<&Irq>, Vec<&Irq>) =
+        irqs.iter().partition(|irq| fs::write(&irq.file, &others).is_ok());
     // The kernel spreads the interrupts of some devices itself and refuses to move them.
     let come: Vec<&Irq> = stay.into_iter().filter(|irq| irq.comes).collect();
     if !come.is_empty() {
@@ -316,10 +313,7 @@ fn all_memory() -> Result<AllMemory, String> {
     // SAFETY: the call takes a number.
     match unsafe { libc::mlockall(flags) } {
         0 => Ok(AllMemory(())),
-        _ => Err(format!(
-            "memory is not locked: {}",
-            io::Error::last_os_error()
-        )),
+        _ => Err(format!("memory is not locked: {}", io::Error::last_os_error())),
     }
 }
 
@@ -353,9 +347,7 @@ struct Plan {
 fn top(root: &Root) -> Option<PathBuf> {
     let dir = root.sys.join("fs/cgroup");
     let places = [dir.clone(), dir.join("unified")];
-    places
-        .into_iter()
-        .find(|dir| dir.join("cgroup.controllers").is_file())
+    places.into_iter().find(|dir| dir.join("cgroup.controllers").is_file())
 }
 
 /// Returns whether a list of controllers names `cpuset`.
@@ -398,10 +390,8 @@ impl Plan {
 
     /// Returns the steps that restore everything once this process has left the partition or ended.
     fn undo(&self) -> io::Result<Vec<Undo>> {
-        let mut undo = vec![
-            Undo::write(&self.dir.join(KIND), 0, b"member")?,
-            Undo::remove(&self.dir)?,
-        ];
+        let mut undo =
+            vec![Undo::write(&self.dir.join(KIND), 0, b"member")?, Undo::remove(&self.dir)?];
         if self.hand_on {
             undo.push(Undo::write(&self.top.join(CONTROL), 0, b"-cpuset")?);
         }
@@ -427,9 +417,7 @@ impl Plan {
             return Err(format!("the partition of CPU {} is {made}", self.cpu));
         }
         write(&self.dir.join(MEMBERS), &std::process::id().to_string())?;
-        Ok(Partition {
-            members: self.home.join(MEMBERS),
-        })
+        Ok(Partition { members: self.home.join(MEMBERS) })
     }
 }
 

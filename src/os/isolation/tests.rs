@@ -19,10 +19,7 @@ const FILES: [(&str, &str); 9] = [
     ("proc/irq/24/smp_affinity_list", "0-1\n"),
     ("proc/irq/24/effective_affinity_list", "1\n"),
     ("proc/irq/25/smp_affinity_list", "0\n"),
-    (
-        "proc/interrupts",
-        "CPU0 CPU1\nLOC: 1 2 Local timer interrupts\n",
-    ),
+    ("proc/interrupts", "CPU0 CPU1\nLOC: 1 2 Local timer interrupts\n"),
 ];
 
 const CONTROL: &str = "sys/fs/cgroup/cgroup.subtree_control";
@@ -86,10 +83,7 @@ fn a_cpu_isolated_by_the_command_line_needs_no_partition() {
     let mock = Mock::new("boot");
     let isolated = Isolated::change(&mock.root(), 1, None).unwrap();
     assert_eq!((isolated.by, isolated.alone()), (BOOT, false));
-    assert_eq!(
-        (mock.text(IRQ), mock.text(CONTROL)),
-        ("0".into(), "cpu memory".into())
-    );
+    assert_eq!((mock.text(IRQ), mock.text(CONTROL)), ("0".into(), "cpu memory".into()));
     drop(isolated);
     assert_eq!(mock.text(IRQ), "0-1");
 }
@@ -154,20 +148,13 @@ fn without_the_controller_there_is_no_plan() {
     assert!(error.contains("not mounted"), "{error}");
     // A hybrid hierarchy has version 2 beside version 1.
     for file in ["cgroup.controllers", "cgroup.subtree_control"] {
-        mock.0
-            .set(&format!("sys/fs/cgroup/unified/{file}"), "cpuset");
+        mock.0.set(&format!("sys/fs/cgroup/unified/{file}"), "cpuset");
     }
     assert!(Plan::of(&mock.root(), 1).is_ok());
 }
 
 fn check(name: &'static str, state: State) -> Check {
-    Check {
-        name,
-        state,
-        found: format!("{name} as found"),
-        why: "",
-        mend: format!("mend {name}"),
-    }
+    Check { name, state, found: format!("{name} as found"), why: "", mend: format!("mend {name}") }
 }
 
 #[test]
@@ -202,10 +189,7 @@ fn a_cpu_is_quiet_if_hardly_anything_came() {
     let seen = |count, involuntary| Seen {
         count,
         interrupts: vec!["250 LOC (Local timer interrupts)".to_owned()],
-        disturbance: Disturbance {
-            involuntary: Some(involuntary),
-            ..Disturbance::default()
-        },
+        disturbance: Disturbance { involuntary: Some(involuntary), ..Disturbance::default() },
     };
     assert_eq!(seen(FEW, 0).missing(1), None);
     let ticks = seen(FEW + 1, 0).missing(1).unwrap();

@@ -148,12 +148,7 @@ impl fmt::Display for Size {
         if self.0.is_multiple_of(unit) {
             write!(f, "{} {name}", self.0 / unit)
         } else {
-            write!(
-                f,
-                "{:.1} {name} ({} bytes)",
-                self.0 as f64 / unit as f64,
-                self.0
-            )
+            write!(f, "{:.1} {name} ({} bytes)", self.0 as f64 / unit as f64, self.0)
         }
     }
 }
@@ -176,10 +171,7 @@ mod tests {
             "1 GiB of memory refused by mmap: Cannot allocate memory (os error 12); address \
              space is limited to 512 MiB (RLIMIT_AS, `ulimit -v`), 3 GiB of memory are available"
         );
-        let large = MemoryError::TooLarge {
-            requested: 3 << 40,
-            available: 24_224_228 << 10,
-        };
+        let large = MemoryError::TooLarge { requested: 3 << 40, available: 24_224_228 << 10 };
         assert_eq!(
             large.to_string(),
             "3072 GiB of memory asked for, and only 23.1 GiB (24805609472 bytes) are available \
@@ -204,21 +196,13 @@ mod tests {
             elsewhere.to_string(),
             "memory on node 1 asked for, and got 2 pages on node 0, 7 pages on node 1"
         );
-        let small = MemoryError::NodeTooSmall {
-            node: 1,
-            requested: 2 << 30,
-            available: 1 << 30,
-        };
+        let small = MemoryError::NodeTooSmall { node: 1, requested: 2 << 30, available: 1 << 30 };
         assert_eq!(
             small.to_string(),
             "2 GiB of memory on node 1 asked for, and only 1 GiB are available there (31/32 of \
              that may be taken)"
         );
-        let lock = LockRefused {
-            bytes: 1 << 24,
-            limit: Some(8 << 20),
-            answer: "no".into(),
-        };
+        let lock = LockRefused { bytes: 1 << 24, limit: Some(8 << 20), answer: "no".into() };
         assert_eq!(
             lock.to_string(),
             "16 MiB cannot be locked: no; the limit is 8 MiB (RLIMIT_MEMLOCK, `ulimit -l`)"

@@ -27,10 +27,7 @@ fn parse(smaps: &str, area: Range<usize>) -> Granted {
     let mut giant = 0;
     let mut transparent = 0;
     for (range, fields) in entries(smaps) {
-        let overlap = range
-            .end
-            .min(area.end)
-            .saturating_sub(range.start.max(area.start));
+        let overlap = range.end.min(area.end).saturating_sub(range.start.max(area.start));
         if overlap == 0 {
             continue;
         }
@@ -52,12 +49,8 @@ fn parse(smaps: &str, area: Range<usize>) -> Granted {
     match (pooled, transparent) {
         (0, 0) => Granted::Base,
         (pooled, _) if pooled == len => Granted::Huge { via: Via::HugeTlb },
-        (_, transparent) if transparent == len => Granted::Huge {
-            via: Via::Transparent,
-        },
-        (pooled, transparent) => Granted::Mixed {
-            huge_bytes: pooled + transparent,
-        },
+        (_, transparent) if transparent == len => Granted::Huge { via: Via::Transparent },
+        (pooled, transparent) => Granted::Mixed { huge_bytes: pooled + transparent },
     }
 }
 
@@ -105,18 +98,12 @@ pub enum Transparent {
 pub fn transparent_pages(sys: &Path) -> Result<Transparent, Unreadable> {
     let path = sys.join("kernel/mm/transparent_hugepage/enabled");
     let text = read(&path)?;
-    let marked = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let marked = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     match marked {
         Some("always") => Ok(Transparent::Always),
         Some("madvise") => Ok(Transparent::Madvise),
         Some("never") => Ok(Transparent::Never),
-        _ => Err(Unreadable::malformed(
-            &path,
-            &text,
-            "always, madvise or never, one marked [so]",
-        )),
+        _ => Err(Unreadable::malformed(&path, &text, "always, madvise or never, one marked [so]")),
     }
 }
 
@@ -137,10 +124,7 @@ pub fn huge_page_pool(sys: &Path) -> Result<Pool, Unreadable> {
     let dir = sys.join("kernel/mm/hugepages/hugepages-2048kB");
     let number = |name: &str| read_number(&dir.join(name));
     let free = number("free_hugepages")?.saturating_sub(number("resv_hugepages")?);
-    Ok(Pool {
-        total: number("nr_hugepages")?,
-        free,
-    })
+    Ok(Pool { total: number("nr_hugepages")?, free })
 }
 
 /// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all present when the call returns.
@@ -194,20 +178,9 @@ mod tests {
         let around = entry(0x1000, 0x2000, 4, 0);
         let text = |page, huge| around.clone() + &entry(area.start, area.end, page, huge) + &around;
         assert_eq!(parse(&text(4, 0), area.clone()), Granted::Base);
-        assert_eq!(
-            parse(&text(4, 8192), area.clone()),
-            Granted::Huge {
-                via: Via::Transparent
-            }
-        );
-        assert_eq!(
-            parse(&text(2048, 0), area.clone()),
-            Granted::Huge { via: Via::HugeTlb }
-        );
-        assert_eq!(
-            parse(&text(4, 4096), area.clone()),
-            Granted::Mixed { huge_bytes: 4 * M }
-        );
+        assert_eq!(parse(&text(4, 8192), area.clone()), Granted::Huge { via: Via::Transparent });
+        assert_eq!(parse(&text(2048, 0), area.clone()), Granted::Huge { via: Via::HugeTlb });
+        assert_eq!(parse(&text(4, 4096), area.clone()), Granted::Mixed { huge_bytes: 4 * M });
         assert_eq!(parse(&text(1 << 20, 0), area.clone()), Granted::Giant);
         assert!(matches!(parse(&around, area.clone()), Granted::Unknown(_)));
         assert!(matches!(parse("", area), Granted::Unknown(_)));
@@ -217,12 +190,7 @@ mod tests {
     fn a_mapping_split_in_two_is_summed() {
         let area = 16 * M..24 * M;
         let text = entry(16 * M, 20 * M, 4, 4096) + &entry(20 * M, 24 * M, 4, 4096);
-        assert_eq!(
-            parse(&text, area.clone()),
-            Granted::Huge {
-                via: Via::Transparent
-            }
-        );
+        assert_eq!(parse(&text, area.clone()), Granted::Huge { via: Via::Transparent });
         let text = entry(16 * M, 20 * M, 4, 4096) + &entry(20 * M, 24 * M, 4, 2048);
         assert_eq!(parse(&text, area), Granted::Mixed { huge_bytes: 6 * M });
     }

@@ -128,11 +128,7 @@ impl Mapping {
         // mapping stays intact and this attempt fails.
         // SAFETY: the area is inaccessible, so nothing refers to it.
         unsafe { unmap(area, len) };
-        let size = if page == GIANT_PAGE {
-            libc::MAP_HUGE_1GB
-        } else {
-            libc::MAP_HUGE_2MB
-        };
+        let size = if page == GIANT_PAGE { libc::MAP_HUGE_1GB } else { libc::MAP_HUGE_2MB };
         let flags = libc::MAP_HUGETLB | size | libc::MAP_FIXED_NOREPLACE;
         let filled = map(area, len, flags).and_then(|at| {
             if at == reserved.area {
@@ -164,11 +160,7 @@ impl Mapping {
         let _ = self.advise(libc::MADV_DONTFORK);
         // SAFETY: the area belongs to this mapping; widening access breaks no reference.
         check(unsafe {
-            libc::mprotect(
-                self.area.as_ptr().cast(),
-                self.len,
-                libc::PROT_READ | libc::PROT_WRITE,
-            )
+            libc::mprotect(self.area.as_ptr().cast(), self.len, libc::PROT_READ | libc::PROT_WRITE)
         })
     }
 
@@ -318,11 +310,7 @@ pub(super) unsafe fn give_back(start: *mut libc::c_void, length: usize) -> libc:
 }
 
 fn check(status: libc::c_int) -> io::Result<()> {
-    if status == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -334,13 +322,8 @@ mod tests {
     fn pages_that_cannot_be_had_are_an_error_and_no_signal() {
         let name = format!("linefill-mapping-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .unwrap();
+        let file =
+            File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         let mapping = Mapping::reserve(2 * BASE_PAGE, BASE_PAGE).unwrap();
         // SAFETY: the file replaces the area, to which nothing refers.

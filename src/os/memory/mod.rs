@@ -98,12 +98,7 @@ impl Memory {
             [] => granted,
             _ => placed(&mapping, granted, policy)?,
         };
-        Ok(Self {
-            mapping,
-            len: bytes,
-            pages,
-            granted,
-        })
+        Ok(Self { mapping, len: bytes, pages, granted })
     }
 
     /// `mmap(MAP_NORESERVE)`: reserves zeroed bytes in 4 KiB pages, each of which is allocated when it is
@@ -137,12 +132,7 @@ impl Memory {
         mapping.open().map_err(refused("mprotect"))?;
         keep_small(&mapping, bytes)?;
         place(&mapping, policy)?;
-        Ok(Self {
-            mapping,
-            len: bytes,
-            pages: Pages::Base,
-            granted: Granted::Base,
-        })
+        Ok(Self { mapping, len: bytes, pages: Pages::Base, granted: Granted::Base })
     }
 
     /// Returns the page sizes that the kernel granted, as read right after population.
@@ -227,10 +217,7 @@ fn spendable(available: u64) -> u64 {
 }
 
 fn too_large(requested: usize) -> MemoryError {
-    MemoryError::TooLarge {
-        requested,
-        available: limits::memory_here().available,
-    }
+    MemoryError::TooLarge { requested, available: limits::memory_here().available }
 }
 
 /// Checks that the machine, and a node to which all bytes are to be bound, have enough memory outside the
@@ -248,11 +235,9 @@ fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
         return Ok(());
     };
     match Sysfs::live().available_on(node) {
-        Ok(available) if bytes as u64 > spendable(available) => Err(MemoryError::NodeTooSmall {
-            node,
-            requested: bytes,
-            available,
-        }),
+        Ok(available) if bytes as u64 > spendable(available) => {
+            Err(MemoryError::NodeTooSmall { node, requested: bytes, available })
+        }
         // If the kernel does not report the node's memory, its answer to the policy decides.
         _ => Ok(()),
     }
@@ -285,14 +270,8 @@ fn placed(
     let on = policy::nodes_of_area(mapping.area(), page)
         .map_err(|error| no_policy(policy, "move_pages", &error))?;
     match policy.is_met_by(&on) {
-        true => Ok(Granted::Placed {
-            pages: Box::new(granted),
-            on,
-        }),
-        false => Err(MemoryError::Elsewhere {
-            asked: policy.clone(),
-            got: on,
-        }),
+        true => Ok(Granted::Placed { pages: Box::new(granted), on }),
+        false => Err(MemoryError::Elsewhere { asked: policy.clone(), got: on }),
     }
 }
 
@@ -353,9 +332,7 @@ fn transparent(
     pool: &io::Error,
 ) -> Result<Mapping, MemoryError> {
     let no_huge = |why: &str| {
-        MemoryError::NoHugePages(format!(
-            "hugetlb pool: {pool}; transparent huge pages: {why}"
-        ))
+        MemoryError::NoHugePages(format!("hugetlb pool: {pool}; transparent huge pages: {why}"))
     };
     match transparent_pages(Path::new("/sys")) {
         Ok(Transparent::Never) => return Err(no_huge("set to never")),
@@ -365,9 +342,7 @@ fn transparent(
     let refused = |step| move |error| MemoryError::refused(requested, step, &error);
     let mapping = Mapping::reserve(rounded, HUGE_PAGE).map_err(refused("mmap"))?;
     mapping.open().map_err(refused("mprotect"))?;
-    mapping
-        .advise(libc::MADV_HUGEPAGE)
-        .map_err(|error| no_huge(&error.to_string()))?;
+    mapping.advise(libc::MADV_HUGEPAGE).map_err(|error| no_huge(&error.to_string()))?;
     place(&mapping, policy)?;
     mapping.populate().map_err(refused("populating"))?;
     Ok(mapping)

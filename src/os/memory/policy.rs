@@ -63,17 +63,8 @@ pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()>
     let flags: libc::c_uint = 0;
     // SAFETY: without flags no page moves, so that the content of the area stays. The mask has the number
     // of bits that the kernel reads, and outlives the call.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_mbind,
-            area.start,
-            area.len(),
-            mode,
-            nodes,
-            most,
-            flags,
-        )
-    };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_mbind, area.start, area.len(), mode, nodes, most, flags) };
     match answer {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -100,9 +91,7 @@ pub fn prefer_node(node: usize) -> io::Result<()> {
 /// error number.
 fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
     let mut status = vec![-libc::ENOENT; addresses.len()];
-    let pairs = addresses
-        .chunks(AT_A_TIME)
-        .zip(status.chunks_mut(AT_A_TIME));
+    let pairs = addresses.chunks(AT_A_TIME).zip(status.chunks_mut(AT_A_TIME));
     for (addresses, status) in pairs {
         let (own, none, flags): (libc::c_int, *const libc::c_int, libc::c_int) =
             (0, ptr::null(), 0);

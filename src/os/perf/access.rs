@@ -76,10 +76,10 @@ pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
     }
     match (found.is_empty(), cores) {
         (false, _) => Ok(found),
-        (true, true) => Err(
-            "the CPU's PMU has no event that samples addresses: neither mem-loads nor ibs_op"
-                .to_owned(),
-        ),
+        (true, true) => {
+            Err("the CPU's PMU has no event that samples addresses: neither mem-loads nor ibs_op"
+                .to_owned())
+        }
         (true, false) => Err(format!("{} ({})", Refusal::NoPmu, Refusal::NoPmu.mend())),
     }
 }
@@ -312,16 +312,11 @@ mod tests {
         let of_kind = |name: &str, number: &str| -> Vec<(String, String)> {
             let files = INTEL.iter().filter(|(file, _)| !file.ends_with("type"));
             let files = files.map(|(file, text)| (file.replace("cpu/", name), (*text).to_owned()));
-            files
-                .chain([(format!("{name}type"), number.to_owned())])
-                .collect()
+            files.chain([(format!("{name}type"), number.to_owned())]).collect()
         };
-        let files = [
-            of_kind("cpu_core/", "4"),
-            of_kind("cpu_atom/", "10"),
-            of_kind("cpu_lowpower/", "11"),
-        ]
-        .concat();
+        let files =
+            [of_kind("cpu_core/", "4"), of_kind("cpu_atom/", "10"), of_kind("cpu_lowpower/", "11")]
+                .concat();
         let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
         let found = of("hybrid", &files).unwrap();
         let kinds: Vec<(&str, u32)> = found.iter().map(|one| (&*one.name, one.kind)).collect();
@@ -332,11 +327,8 @@ mod tests {
 
     #[test]
     fn amd_samples_by_ibs_and_leaves_the_kernel_out_where_it_can() {
-        let old = [
-            ("cpu/type", "4"),
-            ("ibs_op/type", "11"),
-            ("ibs_op/format/cnt_ctl", "config:19"),
-        ];
+        let old =
+            [("cpu/type", "4"), ("ibs_op/type", "11"), ("ibs_op/format/cnt_ctl", "config:19")];
         let found = of("ibs", &old).unwrap();
         assert_eq!((found[0].kind, found[0].config), (11, [1 << 19, 0, 0]));
         assert_eq!((found[0].user_only, found[0].period % 16), (false, 0));
@@ -412,11 +404,7 @@ mod tests {
             assert_eq!(decoded(&whole[..end]), [], "{end}");
         }
         assert_eq!(decoded(&[0; 64]), [], "no length");
-        assert_eq!(
-            decoded(&record(RECORD_SAMPLE, &BODY[..3])),
-            [],
-            "a sample of other fields"
-        );
+        assert_eq!(decoded(&record(RECORD_SAMPLE, &BODY[..3])), [], "a sample of other fields");
     }
 
     #[test]

@@ -63,11 +63,7 @@ impl Counter {
         // Without the page, `read` can be used.
         // SAFETY: the kernel keeps a page of zeros and atomic numbers there.
         let page = unsafe { Shared::map(libc::PROT_READ, Some(&file)) }.ok();
-        Ok(Counter {
-            file,
-            page,
-            of_this_thread: PhantomData,
-        })
+        Ok(Counter { file, page, of_this_thread: PhantomData })
     }
 
     /// Returns the count so far: by `rdpmc` if the kernel allows it, else by `read`.
@@ -128,11 +124,7 @@ impl Counter {
         let mut next = || numbers.next().expect("three numbers more than counts");
         let (_count, enabled, running) = (next(), next(), next());
         for reading in into {
-            *reading = Reading {
-                value: next(),
-                enabled,
-                running,
-            };
+            *reading = Reading { value: next(), enabled, running };
         }
         Ok(())
     }
@@ -171,17 +163,11 @@ mod tests {
         }
     }
 
-    const SLOW: Reading = Reading {
-        value: 1,
-        enabled: 1,
-        running: 1,
-    };
+    const SLOW: Reading = Reading { value: 1, enabled: 1, running: 1 };
 
     fn value(page: Option<&Page>) -> u64 {
         // SAFETY: page and counter are made up.
-        unsafe { read_one(page, &Seven, || Ok(SLOW)) }
-            .unwrap()
-            .value
+        unsafe { read_one(page, &Seven, || Ok(SLOW)) }.unwrap().value
     }
 
     #[test]

@@ -82,10 +82,7 @@ impl Event {
 
     /// Returns an event of a PMU by its raw number, as perf's `rXXXX`: the bits of PERFEVTSEL.
     pub const fn raw(source: &Source, config: u64) -> Event {
-        Event {
-            kind: source.kind,
-            ..Event::generic(config)
-        }
+        Event { kind: source.kind, ..Event::generic(config) }
     }
 
     /// Returns the same event on one PMU of a hybrid CPU: the PMU's number goes into the upper half of
@@ -94,10 +91,7 @@ impl Event {
         if !source.hybrid() {
             return self;
         }
-        Event {
-            config: self.config | u64::from(source.kind) << 32,
-            ..self
-        }
+        Event { config: self.config | u64::from(source.kind) << 32, ..self }
     }
 
     /// Opens the event for the calling thread. It counts at once, or with its group's `leader`.
@@ -118,11 +112,7 @@ impl Event {
     }
 
     fn open_with(&self, leader: Option<&File>, user_only: bool) -> io::Result<File> {
-        let rings = if user_only {
-            EXCLUDE_KERNEL | EXCLUDE_HV
-        } else {
-            0
-        };
+        let rings = if user_only { EXCLUDE_KERNEL | EXCLUDE_HV } else { 0 };
         let attributes = Attributes {
             kind: self.kind,
             config: self.config,
@@ -189,16 +179,8 @@ fn source(at: &Path, name: &'static str) -> Result<Source, Unreadable> {
         .map_err(|_| Unreadable::malformed(&kind, &text, "the number of an event source"))?;
     // Only AMD's event numbers have an upper part, which shows in the event's format.
     let format = read(&at.join("format/event")).unwrap_or_default();
-    let flavour = if format.contains(',') {
-        Flavour::Amd
-    } else {
-        Flavour::Intel
-    };
-    Ok(Source {
-        name,
-        kind,
-        flavour,
-    })
+    let flavour = if format.contains(',') { Flavour::Amd } else { Flavour::Intel };
+    Ok(Source { name, kind, flavour })
 }
 
 /// PERF_COUNT_HW_*: perf's generic names, which apply to every PMU.
@@ -216,14 +198,8 @@ const GENERAL: [(&str, u64); 10] = [
 ];
 
 /// PERF_COUNT_HW_CACHE_*.
-const CACHES: [(&str, u64); 6] = [
-    ("L1-dcache-", 0),
-    ("L1-icache-", 1),
-    ("LLC-", 2),
-    ("dTLB-", 3),
-    ("iTLB-", 4),
-    ("node-", 6),
-];
+const CACHES: [(&str, u64); 6] =
+    [("L1-dcache-", 0), ("L1-icache-", 1), ("LLC-", 2), ("dTLB-", 3), ("iTLB-", 4), ("node-", 6)];
 
 /// PERF_COUNT_HW_CACHE_OP_* in the second byte, PERF_COUNT_HW_CACHE_RESULT_* in the third.
 const ACCESSES: [(&str, u64); 6] = [
@@ -330,11 +306,7 @@ fn counted_core(identity: &Identity, source: Option<&Source>) -> Identity {
         Some("cpu_lowpower") => (Some(CoreType::Efficient), Some(2)),
         _ => (identity.core_type, identity.native_model),
     };
-    Identity {
-        core_type,
-        native_model,
-        ..*identity
-    }
+    Identity { core_type, native_model, ..*identity }
 }
 
 #[cfg(test)]
@@ -406,13 +378,8 @@ mod tests {
 
     #[test]
     fn amd_is_told_by_the_upper_part_of_its_event_numbers() {
-        let machine = machine(
-            "amd",
-            &[
-                ("cpu/type", "4\n"),
-                ("cpu/format/event", "config:0-7,32-35\n"),
-            ],
-        );
+        let machine =
+            machine("amd", &[("cpu/type", "4\n"), ("cpu/format/event", "config:0-7,32-35\n")]);
         let found = source_of(&machine.root(), 0).unwrap();
         assert_eq!((found.name, found.flavour), ("cpu", Flavour::Amd));
     }

@@ -234,9 +234,7 @@ impl Meter for Group {
 
     fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack> {
         let mut before = vec![Reading::default(); into.len()];
-        self.scope_into(work, &mut before, into)
-            .1
-            .map_err(Lack::refused)
+        self.scope_into(work, &mut before, into).1.map_err(Lack::refused)
     }
 }
 
@@ -256,11 +254,7 @@ fn read_one(group: &Together, into: &mut [Reading]) -> io::Result<()> {
             true
         })
     });
-    if all {
-        Ok(())
-    } else {
-        read_slowly(group, into)
-    }
+    if all { Ok(()) } else { read_slowly(group, into) }
 }
 
 #[cold]
@@ -348,14 +342,8 @@ mod tests {
         let pmu = Pmu::new(6, 5);
         assert_eq!(sizes(&pmu, Event::CYCLES, 6, true), (vec![5, 1], 6));
         assert_eq!(pmu.stopped.borrow().len(), 1, "the first group went on");
-        assert_eq!(
-            sizes(&Pmu::new(6, 5), Event::CYCLES, 6, false),
-            (vec![5], 5)
-        );
-        assert_eq!(
-            sizes(&Pmu::new(6, 2), Event::CYCLES, 5, true),
-            (vec![2, 2, 1], 5)
-        );
+        assert_eq!(sizes(&Pmu::new(6, 5), Event::CYCLES, 6, false), (vec![5], 5));
+        assert_eq!(sizes(&Pmu::new(6, 2), Event::CYCLES, 5, true), (vec![2, 2, 1], 5));
     }
 
     #[test]

@@ -55,19 +55,14 @@ pub fn probe_software() -> Result<(), Refusal> {
     // The clock runs while this thread does. The calls themselves take long enough.
     let reading = clock.read().map_err(|error| refusal(&event, &error))?;
     if reading.value == 0 {
-        return Err(Refusal::Other(
-            "the task clock opened, and stands still".into(),
-        ));
+        return Err(Refusal::Other("the task clock opened, and stands still".into()));
     }
     Ok(())
 }
 
 /// Reads the setting `kernel.perf_event_paranoid`; `None` if the kernel lacks it.
 pub fn paranoid(proc: &Path) -> Option<i64> {
-    read(&proc.join("sys/kernel/perf_event_paranoid"))
-        .ok()?
-        .parse()
-        .ok()
+    read(&proc.join("sys/kernel/perf_event_paranoid")).ok()?.parse().ok()
 }
 
 /// Returns why the kernel did not open `event`, by its answer.
@@ -117,10 +112,7 @@ mod tests {
     fn each_answer_has_its_meaning() {
         let answer = io::Error::from_raw_os_error;
         let meaning = |code, setting| explain(&answer(code), setting, false);
-        assert_eq!(
-            explain(&answer(libc::ENOENT), Some(2), true),
-            Refusal::Event
-        );
+        assert_eq!(explain(&answer(libc::ENOENT), Some(2), true), Refusal::Event);
         assert_eq!(meaning(libc::ENOENT, Some(2)), Refusal::NoPmu);
         assert_eq!(meaning(libc::ENODEV, Some(2)), Refusal::NoPmu);
         assert_eq!(meaning(libc::EOPNOTSUPP, Some(2)), Refusal::NoPmu);
@@ -132,19 +124,13 @@ mod tests {
         assert_eq!(meaning(libc::EINVAL, Some(1)), Refusal::Event);
         assert_eq!(meaning(libc::EBUSY, Some(1)), Refusal::Busy);
         let other = meaning(libc::EMFILE, Some(1));
-        assert!(
-            matches!(&other, Refusal::Other(text) if text.contains("24")),
-            "{other}"
-        );
+        assert!(matches!(&other, Refusal::Other(text) if text.contains("24")), "{other}");
     }
 
     #[test]
     fn a_refusal_names_the_setting_and_its_mend() {
         let refusal = Refusal::Paranoid(Some(4));
-        assert_eq!(
-            refusal.to_string(),
-            "kernel.perf_event_paranoid=4 forbids it"
-        );
+        assert_eq!(refusal.to_string(), "kernel.perf_event_paranoid=4 forbids it");
         assert_eq!(refusal.mend(), "sudo sysctl kernel.perf_event_paranoid=1");
     }
 }

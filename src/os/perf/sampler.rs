@@ -86,10 +86,7 @@ impl Sampler {
                 return Err(io::Error::last_os_error());
             }
         }
-        Ok(Sampler {
-            _files: (file, leader),
-            ring,
-        })
+        Ok(Sampler { _files: (file, leader), ring })
     }
 
     /// Passes the records written since the last call to `into`.
@@ -182,9 +179,7 @@ pub(crate) mod tests {
                 unsafe { memory.add(page * PAGE).write_volatile(1) };
             }
             sampler.drain(|record| match record {
-                Record::Sample {
-                    process, address, ..
-                } => {
+                Record::Sample { process, address, .. } => {
                     assert_eq!(process, std::process::id());
                     if last.contains(&address) {
                         seen.insert((address - start) / PAGE as u64);

@@ -36,11 +36,7 @@ impl fmt::Display for Setting {
             true => f.write_str("all on")?,
             false => write!(f, "off: {}", off.join(", "))?,
         }
-        write!(
-            f,
-            " (register {:#x} is {:#x})",
-            self.switches.register, self.value
-        )
+        write!(f, " (register {:#x} is {:#x})", self.switches.register, self.value)
     }
 }
 
@@ -159,12 +155,7 @@ impl Ready {
         let msr = Msr::open_to_write(root, cpu)?;
         let register = switches.register;
         let before = msr.read(register)?;
-        Ok(Ready {
-            msr,
-            register,
-            before,
-            wanted: before | switches.mask(),
-        })
+        Ok(Ready { msr, register, before, wanted: before | switches.mask() })
     }
 
     /// Switches all of the CPU's prefetchers off. Forks: lay out the data to measure first. The child
@@ -225,10 +216,7 @@ impl Off {
             .collect::<Result<Vec<_>, _>>()
             .and_then(|undo| Guardian::post(&undo))
             .map_err(|error| Refused::NoGuardian(error.to_string()))?;
-        let off = Off {
-            registers,
-            _guardian: guardian,
-        };
+        let off = Off { registers, _guardian: guardian };
         for of in &off.registers {
             of.msr.write(of.register, of.wanted)?;
             let (wanted, found) = (of.wanted, of.msr.read(of.register)?);
@@ -323,10 +311,7 @@ impl Msr {
             {
                 Err(MsrError::Missing(path))
             }
-            Err(error) => Err(MsrError::NotOpened {
-                path,
-                problem: error.to_string(),
-            }),
+            Err(error) => Err(MsrError::NotOpened { path, problem: error.to_string() }),
         }
     }
 
@@ -353,9 +338,7 @@ impl Msr {
     /// If the register cannot be written.
     #[doc(alias = "wrmsr")]
     pub fn write(&self, register: u32, value: u64) -> Result<(), MsrError> {
-        let written = self
-            .file
-            .write_all_at(&value.to_le_bytes(), register.into());
+        let written = self.file.write_all_at(&value.to_le_bytes(), register.into());
         written.map_err(|error| self.refusal(register, true, &error))
     }
 
@@ -365,10 +348,6 @@ impl Msr {
         if error.kind() == ErrorKind::PermissionDenied && !written {
             return MsrError::Denied(self.path.clone());
         }
-        MsrError::Refused {
-            register,
-            written,
-            problem: error.to_string(),
-        }
+        MsrError::Refused { register, written, problem: error.to_string() }
     }
 }

@@ -11,10 +11,8 @@ use std::time::Duration;
 use super::*;
 use crate::os::root::{Planted, wait_until};
 
-const SWITCHES: PrefetchSwitches = PrefetchSwitches {
-    register: 0x1A4,
-    bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
-};
+const SWITCHES: PrefetchSwitches =
+    PrefetchSwitches { register: 0x1A4, bits: &[(0, "L2 streamer"), (2, "L1 data next line")] };
 /// A bit that switches no prefetcher.
 const BEFORE: u64 = 0x20;
 
@@ -170,18 +168,9 @@ fn each_refusal_says_what_is_missing() {
     assert!(missing.contains("dev/cpu/4/msr does not exist") && missing.contains("modprobe"));
     fs::create_dir_all(mock.0.path().join("dev/cpu/5/msr")).unwrap();
     let closed = said(Ready::at(&root, 5, SWITCHES).unwrap_err());
-    assert!(
-        closed.contains("cannot be opened: Is a directory"),
-        "{closed}"
-    );
+    assert!(closed.contains("cannot be opened: Is a directory"), "{closed}");
     // The file ends before this register, so that the read fails as on a CPU without the register.
-    let none = PrefetchSwitches {
-        register: 0xC000_0108,
-        ..SWITCHES
-    };
+    let none = PrefetchSwitches { register: 0xC000_0108, ..SWITCHES };
     let refused = said(Ready::at(&root, 3, none).unwrap_err());
-    assert!(
-        refused.starts_with("register 0xc0000108 cannot be read"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("register 0xc0000108 cannot be read"), "{refused}");
 }

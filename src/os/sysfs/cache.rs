@@ -50,21 +50,14 @@ pub(super) fn all(dir: &Path) -> Result<Vec<Cache>, Unreadable> {
         caches.push(one(&index)?);
     }
     if caches.is_empty() {
-        return Err(Unreadable {
-            path: dir.to_owned(),
-            problem: "no cache is described".into(),
-        });
+        return Err(Unreadable { path: dir.to_owned(), problem: "no cache is described".into() });
     }
     Ok(caches)
 }
 
 fn one(dir: &Path) -> Result<Cache, Unreadable> {
     // Zero means "unknown" in these three files, and older kernels leave them out.
-    let geometry = |name: &str| {
-        read_number(&dir.join(name))
-            .ok()
-            .filter(|number| *number > 0)
-    };
+    let geometry = |name: &str| read_number(&dir.join(name)).ok().filter(|number| *number > 0);
     Ok(Cache {
         level: level(&dir.join("level"))?,
         kind: kind(&dir.join("type"))?,
@@ -79,11 +72,7 @@ fn one(dir: &Path) -> Result<Cache, Unreadable> {
 fn level(path: &Path) -> Result<u32, Unreadable> {
     match read_number(path)? {
         level @ 1..=8 => Ok(level as u32),
-        other => Err(Unreadable::malformed(
-            path,
-            &other.to_string(),
-            "a level from 1 to 8",
-        )),
+        other => Err(Unreadable::malformed(path, &other.to_string(), "a level from 1 to 8")),
     }
 }
 
@@ -93,20 +82,14 @@ fn kind(path: &Path) -> Result<CacheKind, Unreadable> {
         "Data" => Ok(CacheKind::Data),
         "Instruction" => Ok(CacheKind::Instruction),
         "Unified" => Ok(CacheKind::Unified),
-        _ => Err(Unreadable::malformed(
-            path,
-            &text,
-            "Data, Instruction or Unified",
-        )),
+        _ => Err(Unreadable::malformed(path, &text, "Data, Instruction or Unified")),
     }
 }
 
 /// Reads a size such as `32K`.
 fn size(path: &Path) -> Result<u64, Unreadable> {
     let text = read(path)?;
-    let kib = text
-        .strip_suffix('K')
-        .and_then(|digits| digits.parse::<u64>().ok());
+    let kib = text.strip_suffix('K').and_then(|digits| digits.parse::<u64>().ok());
     kib.and_then(|kib| kib.checked_mul(1024))
         .filter(|bytes| *bytes > 0)
         .ok_or_else(|| Unreadable::malformed(path, &text, "a size in KiB such as 32K"))
@@ -163,10 +146,7 @@ impl Sysfs {
     pub fn sharing(&self) -> Result<Sharing, Unreadable> {
         let mut cpus = Vec::new();
         for cpu in self.online()? {
-            cpus.push(Cpu {
-                place: self.topology(cpu)?,
-                caches: self.caches(cpu)?,
-            });
+            cpus.push(Cpu { place: self.topology(cpu)?, caches: self.caches(cpu)? });
         }
         Ok(sharing(&cpus))
     }
@@ -192,10 +172,8 @@ fn sharing(cpus: &[Cpu]) -> Sharing {
     // The sizes may differ: of two dies, or of two kinds of cores.
     let all_lasts = cpus.iter().filter_map(Cpu::last_level);
     let sizes: BTreeMap<_, u64> = all_lasts.map(|last| (identity(last), last.size)).collect();
-    let all: BTreeSet<Identity<'_>> = cpus
-        .iter()
-        .flat_map(|cpu| cpu.caches.iter().map(identity))
-        .collect();
+    let all: BTreeSet<Identity<'_>> =
+        cpus.iter().flat_map(|cpu| cpu.caches.iter().map(identity)).collect();
     // Numbers of cores and of packages that a cache serves.
     let serves = |wanted: Identity<'_>| {
         let served = cpus.iter().filter(move |cpu| {
@@ -207,26 +185,15 @@ fn sharing(cpus: &[Cpu]) -> Sharing {
         (cores.len(), packages.len())
     };
     let holds_data = |of: &Identity<'_>| of.1 != CacheKind::Instruction.name();
-    let levels: BTreeSet<u32> = all
-        .iter()
-        .filter(|of| holds_data(of))
-        .map(|of| of.0)
-        .collect();
+    let levels: BTreeSet<u32> = all.iter().filter(|of| holds_data(of)).map(|of| of.0).collect();
     Sharing {
-        threads: cores
-            .iter()
-            .map(|core| of_core(cpus, core).count())
-            .max()
-            .unwrap_or(0),
+        threads: cores.iter().map(|core| of_core(cpus, core).count()).max().unwrap_or(0),
         cores: cores.len(),
         packages: packages.len(),
         levels: levels.len(),
         split: all.iter().any(|of| of.0 == 1 && !holds_data(of)),
         divided: cores.iter().filter(|core| firsts(core) > 1).count(),
-        joint: all
-            .iter()
-            .filter(|of| of.0 == 1 && holds_data(of) && serves(**of).0 > 1)
-            .count(),
+        joint: all.iter().filter(|of| of.0 == 1 && holds_data(of) && serves(**of).0 > 1).count(),
         last_levels: packages.iter().map(lasts).max().unwrap_or(0),
         last_level_bytes: sizes.values().sum(),
         across: all.iter().filter(|of| serves(**of).1 > 1).count(),

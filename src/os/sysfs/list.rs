@@ -42,11 +42,7 @@ pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for (group, digits) in groups.iter().rev().enumerate() {
         let word = u32::from_str_radix(digits, 16).ok()?;
-        cpus.extend(
-            (0..32)
-                .filter(|bit| word >> bit & 1 == 1)
-                .map(|bit| group * 32 + bit),
-        );
+        cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| group * 32 + bit));
     }
     Some(cpus)
 }
@@ -65,11 +61,7 @@ pub(crate) fn format(cpus: &[usize]) -> String {
     let mut text = String::new();
     let mut rest = cpus;
     while let Some(&first) = rest.first() {
-        let run = rest
-            .iter()
-            .zip(first..)
-            .take_while(|(cpu, expected)| *cpu == expected)
-            .count();
+        let run = rest.iter().zip(first..).take_while(|(cpu, expected)| *cpu == expected).count();
         if !text.is_empty() {
             text.push(',');
         }
@@ -168,16 +160,7 @@ mod tests {
         assert_eq!(parse("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
         assert_eq!(parse("8,0-1"), Some(vec![0, 1, 8]));
         assert_eq!(parse(""), Some(vec![]));
-        for bad in [
-            "x",
-            "1-",
-            "-1",
-            "3-1",
-            "0,,2",
-            "0-99999999999",
-            "0-70000",
-            "0x3",
-        ] {
+        for bad in ["x", "1-", "-1", "3-1", "0,,2", "0-99999999999", "0-70000", "0x3"] {
             assert_eq!(parse(bad), None, "{bad:?}");
         }
     }

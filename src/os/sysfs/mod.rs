@@ -33,10 +33,7 @@ impl Sysfs {
     /// Returns the tree whose top, `/sys` on a live machine, is `root`.
     pub fn at(root: &Path) -> Self {
         let system = root.join("devices/system");
-        Self {
-            cpus: system.join("cpu"),
-            nodes: system.join("node"),
-        }
+        Self { cpus: system.join("cpu"), nodes: system.join("node") }
     }
 
     /// Returns the online CPUs, in ascending order.
@@ -62,11 +59,10 @@ impl Sysfs {
     /// As [`caches`](Self::caches), and if there is no data cache among them.
     pub fn last_level(&self, cpu: usize) -> Result<Cache, Unreadable> {
         let data = self.caches(cpu)?.into_iter().filter(Cache::holds_data);
-        data.max_by_key(|cache| cache.level)
-            .ok_or_else(|| Unreadable {
-                path: self.cpu(cpu).join("cache"),
-                problem: "none of the caches holds data".into(),
-            })
+        data.max_by_key(|cache| cache.level).ok_or_else(|| Unreadable {
+            path: self.cpu(cpu).join("cache"),
+            problem: "none of the caches holds data".into(),
+        })
     }
 
     /// Returns the place of a CPU: its core, package and hyper-threads.
@@ -122,11 +118,7 @@ pub struct Topology {
 impl Topology {
     /// Returns the other hyper-threads of the core. `cpu` is the CPU that this describes.
     pub fn siblings(&self, cpu: usize) -> Vec<usize> {
-        self.threads
-            .iter()
-            .copied()
-            .filter(|thread| *thread != cpu)
-            .collect()
+        self.threads.iter().copied().filter(|thread| *thread != cpu).collect()
     }
 }
 
@@ -155,9 +147,7 @@ fn nodes(dir: &Path) -> Result<Vec<MemoryNode>, Unreadable> {
     let ids = list::parse(&text)
         .filter(|ids| !ids.is_empty())
         .ok_or_else(|| Unreadable::malformed(&path, &text, "a list of nodes"))?;
-    ids.into_iter()
-        .map(|id| node(&dir.join(format!("node{id}")), id))
-        .collect()
+    ids.into_iter().map(|id| node(&dir.join(format!("node{id}")), id)).collect()
 }
 
 fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
@@ -167,12 +157,7 @@ fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
     let distances: Result<_, _> = text.split_whitespace().map(str::parse).collect();
     let distances =
         distances.map_err(|_| Unreadable::malformed(&path, &text, "a row of distances"))?;
-    Ok(MemoryNode {
-        id,
-        cpus,
-        distances,
-        memory: memory_field(dir, id, "MemTotal").ok(),
-    })
+    Ok(MemoryNode { id, cpus, distances, memory: memory_field(dir, id, "MemTotal").ok() })
 }
 
 /// Returns the bytes on the line `name` of a node's `meminfo`, whose lines begin with the node's number.
@@ -215,9 +200,7 @@ impl Sysfs {
         let package = topology.map(|known| known.package);
         let package = firsts.get(&package).copied().unwrap_or(0);
         let l2 = data().find(|cache| cache.level == 2);
-        let last = data()
-            .filter(|cache| cache.level > 1)
-            .max_by_key(|cache| cache.level);
+        let last = data().filter(|cache| cache.level > 1).max_by_key(|cache| cache.level);
         let lowest = |cache: &Cache| cache.shared_by.first().copied();
         CpuLocation {
             cpu,

@@ -118,12 +118,8 @@ impl BackgroundProcess {
         if child < 0 {
             return Err(BackgroundProcessError::Fork(refused));
         }
-        let mut process = BackgroundProcess {
-            child,
-            board,
-            ended: false,
-            of_this_thread: PhantomData,
-        };
+        let mut process =
+            BackgroundProcess { child, board, ended: false, of_this_thread: PhantomData };
         process.wait(load)?;
         Ok(process)
     }
@@ -250,12 +246,7 @@ mod tests {
     use crate::os::allowed;
 
     fn load(cpu: usize, motion: Motion) -> BackgroundLoad {
-        BackgroundLoad {
-            cpu,
-            bytes: 1 << 20,
-            motion,
-            vector: Vector::Sse2,
-        }
+        BackgroundLoad { cpu, bytes: 1 << 20, motion, vector: Vector::Sse2 }
     }
 
     /// Returns whether a process of this number exists, including dead processes not yet waited for.
@@ -285,15 +276,9 @@ mod tests {
         let said = |load| BackgroundProcess::start(load).unwrap_err().to_string();
         let cpu = allowed()[0];
         assert!(said(load(8191, Motion::Read)).contains("CPU 8191"));
-        let huge = BackgroundLoad {
-            bytes: 1 << 46,
-            ..load(cpu, Motion::Read)
-        };
+        let huge = BackgroundLoad { bytes: 1 << 46, ..load(cpu, Motion::Read) };
         assert!(said(huge).contains("gets no 70368744177664 bytes"));
-        let part = BackgroundLoad {
-            bytes: 512,
-            ..load(cpu, Motion::Copy)
-        };
+        let part = BackgroundLoad { bytes: 512, ..load(cpu, Motion::Copy) };
         assert!(said(part).contains("512 bytes are not a positive multiple of 1024"));
     }
 

@@ -55,16 +55,11 @@ impl BackgroundThread {
                 }
             })
             .map_err(|error| BackgroundThreadError::Refused(error.to_string()))?;
-        let background = BackgroundThread {
-            stop,
-            thread: Some(thread),
-        };
+        let background = BackgroundThread { stop, thread: Some(thread) };
         match told.recv() {
             Ok(Ok(())) => Ok(background),
             Ok(Err(error)) => Err(BackgroundThreadError::Affinity(error)),
-            Err(_) => Err(BackgroundThreadError::Refused(
-                "it ended at once".to_owned(),
-            )),
+            Err(_) => Err(BackgroundThreadError::Refused("it ended at once".to_owned())),
         }
     }
 }

@@ -214,9 +214,7 @@ impl host::ThreadGroup for ThreadGroup<'_> {
         let board = self.board;
         let number = board.round.load(Ordering::Relaxed) + 1;
         board.operations.store(operations, Ordering::Relaxed);
-        board
-            .start
-            .store(start() + self.options.ahead, Ordering::Relaxed);
+        board.start.store(start() + self.options.ahead, Ordering::Relaxed);
         board.round.store(number, Ordering::Release);
         let all = number * self.times.len() as u64;
         board.wait(|| board.finished.load(Ordering::Acquire) == all);
@@ -371,19 +369,13 @@ mod tests {
     impl Kernel for Adding<'_> {
         fn run(&mut self, operations: u64) -> u64 {
             for _ in 0..operations {
-                assert!(
-                    self.sum.fetch_add(1, Ordering::Relaxed) < self.last,
-                    "enough"
-                );
+                assert!(self.sum.fetch_add(1, Ordering::Relaxed) < self.last, "enough");
             }
             operations
         }
     }
 
-    const OPTIONS: RoundOptions = RoundOptions {
-        ahead: 100_000,
-        keep_on: false,
-    };
+    const OPTIONS: RoundOptions = RoundOptions { ahead: 100_000, keep_on: false };
 
     fn workers(sum: &AtomicU64, count: usize, last: u64) -> Vec<Worker<'_>> {
         let cpus = allowed();
@@ -418,14 +410,9 @@ mod tests {
     #[test]
     fn workers_keep_on_until_all_are_done_and_no_longer() {
         let sum = AtomicU64::new(0);
-        let options = RoundOptions {
-            keep_on: true,
-            ..OPTIONS
-        };
+        let options = RoundOptions { keep_on: true, ..OPTIONS };
         let timed = thread_group(&mut workers(&sum, 2, u64::MAX), options, |group| {
-            (0..50)
-                .map(|_| group.round(100).len() as u64 * 100)
-                .sum::<u64>()
+            (0..50).map(|_| group.round(100).len() as u64 * 100).sum::<u64>()
         });
         // The untimed operations come on top.
         assert!(sum.load(Ordering::Relaxed) >= timed.unwrap());
@@ -480,9 +467,7 @@ mod tests {
     fn a_panic_of_a_worker_ends_the_group() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            thread_group(&mut workers(&sum, 2, 50), OPTIONS, |group| {
-                group.round(1000).len()
-            })
+            thread_group(&mut workers(&sum, 2, 50), OPTIONS, |group| group.round(1000).len())
         });
         assert!(outcome.is_err());
     }
@@ -491,9 +476,7 @@ mod tests {
     fn a_panic_of_the_leader_ends_the_group() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            thread_group(&mut workers(&sum, 2, u64::MAX), OPTIONS, |_| {
-                panic!("the leader")
-            })
+            thread_group(&mut workers(&sum, 2, u64::MAX), OPTIONS, |_| panic!("the leader"))
         });
         assert!(outcome.is_err_and(|cause| cause.is::<&str>()));
     }

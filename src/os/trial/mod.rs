@@ -118,13 +118,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const SHORTEST: Duration = Duration::from_micros(50);
 
 /// The signals that faults raise.
-const FAULTS: [i32; 5] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGILL,
-    libc::SIGFPE,
-    libc::SIGTRAP,
-];
+const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP];
 
 /// `fork`: runs `work` in a child for at most `patience`, and returns how it ended.
 ///
@@ -159,12 +153,7 @@ pub fn trial(
         return Err(refused);
     }
     let mut child = Child { pid: forked };
-    let mut limits = Limits {
-        began: Instant::now(),
-        patience,
-        stop,
-        asked: None,
-    };
+    let mut limits = Limits { began: Instant::now(), patience, stop, asked: None };
     let (bytes, cut) = listen(reader, &mut limits)?;
     // The end of the output need not be that of the child: code may close all descriptors, and go on.
     let cut = match cut {
@@ -341,11 +330,7 @@ const STACK: usize = 256 << 10;
 fn handle_faults(marks: &'static Marks) -> io::Result<()> {
     MARKS.store(ptr::from_ref(marks).cast_mut(), Ordering::Relaxed);
     let stack = Box::leak(vec![0_u8; STACK].into_boxed_slice());
-    let stack = libc::stack_t {
-        ss_sp: stack.as_mut_ptr().cast(),
-        ss_flags: 0,
-        ss_size: STACK,
-    };
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
     // SAFETY: the stack is never freed.
     if unsafe { libc::sigaltstack(&stack, ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());
@@ -377,12 +362,7 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mu
     // The kernel reports a fault whose address it does not know as sent by itself.
     const FROM_KERNEL: i32 = 0x80;
     let has_address = matches!(signal, libc::SIGSEGV | libc::SIGBUS) && info.si_code != FROM_KERNEL;
-    let values = [
-        signal as u64,
-        address as u64,
-        instruction as u64,
-        u64::from(has_address),
-    ];
+    let values = [signal as u64, address as u64, instruction as u64, u64::from(has_address)];
     for (place, value) in marks.fault.iter().zip(values) {
         place.store(value, Ordering::Relaxed);
     }

@@ -40,17 +40,11 @@ fn a_fault_is_told_by_signal_address_and_instruction() {
         panic!("nobody may read there");
     };
     assert_eq!((fault.signal, fault.offset), (libc::SIGSEGV, Some(1)));
-    assert_eq!(
-        (fault.address, fault.memory),
-        (Some(0x1050), Some((0x50, 64)))
-    );
+    assert_eq!((fault.address, fault.memory), (Some(0x1050), Some((0x50, 64))));
     let Ending::Fault(fault) = of(&[0x0F, 0x0B], 0) else {
         panic!("ud2 is no instruction");
     };
-    assert_eq!(
-        (fault.signal, fault.offset, fault.address),
-        (libc::SIGILL, Some(0), None)
-    );
+    assert_eq!((fault.signal, fault.offset, fault.address), (libc::SIGILL, Some(0), None));
     let Ending::Fault(fault) = of(&[0x48, 0x8B, 0x07, 0xC3], 1 << 62) else {
         panic!("that is no canonical address");
     };

@@ -30,21 +30,13 @@ pub struct Callers {
 impl Callers {
     /// Bytes of a function, including its return; `usize::MAX` if the number overflows.
     pub fn function(&self) -> usize {
-        let shared = if self.inlined {
-            code(self.candidate)
-        } else {
-            Span::of(FAR)
-        };
+        let shared = if self.inlined { code(self.candidate) } else { Span::of(FAR) };
         code(self.own).plus(shared).plus(Span::of(RETURN)).bytes()
     }
 
     /// Bytes of the candidate if it is a function, otherwise 0; `usize::MAX` if the number overflows.
     pub fn shared(&self) -> usize {
-        if self.inlined {
-            0
-        } else {
-            code(self.candidate).plus(Span::of(RETURN)).bytes()
-        }
+        if self.inlined { 0 } else { code(self.candidate).plus(Span::of(RETURN)).bytes() }
     }
 
     /// Bytes of all functions, including the candidate; `usize::MAX` if the number overflows.
@@ -105,9 +97,7 @@ impl Callers {
     /// that all are called.
     fn step(&self) -> usize {
         let golden = self.count * 5 / 8;
-        (golden.max(1)..)
-            .find(|&step| common_divisor(step, self.count) == 1)
-            .unwrap_or(1)
+        (golden.max(1)..).find(|&step| common_divisor(step, self.count) == 1).unwrap_or(1)
     }
 }
 
@@ -271,10 +261,7 @@ impl Indirect {
     /// If the number of jumps is not a power of two.
     pub(super) fn write_body(&self, code: &mut Writer<'_>) {
         let count = self.count;
-        assert!(
-            count.is_power_of_two(),
-            "{count} indirect jumps: not a power of two"
-        );
+        assert!(count.is_power_of_two(), "{count} indirect jumps: not a power of two");
         let begin = code.at;
         // Odd, so that every line is visited once.
         let step = (count as f64 * 0.618) as usize | 1;

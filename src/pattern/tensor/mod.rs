@@ -143,11 +143,7 @@ impl<'m> Tensor<'m> {
             needed,
             region,
         })?;
-        let mut tensor = Tensor {
-            region,
-            shape,
-            storage,
-        };
+        let mut tensor = Tensor { region, shape, storage };
         match storage.nested() {
             None => tensor.fill(0, 0, shape.elements()),
             Some((heap, allocation)) => tensor.nest(heap, allocation),
@@ -264,12 +260,7 @@ impl<'m> Tensor<'m> {
                 let entry = self.table() + (arrays.sum::<usize>() + number) * ENTRY;
                 (self.region.word(entry) >> 32) as usize
             }
-            _ => {
-                heap.first
-                    + (0..level)
-                        .map(|outer| heap.array(shape, outer))
-                        .sum::<usize>()
-            }
+            _ => heap.first + (0..level).map(|outer| heap.array(shape, outer)).sum::<usize>(),
         }
     }
 
@@ -307,12 +298,7 @@ impl<'m> Tensor<'m> {
                         _ => number * sizes[level] + index,
                     };
                     let to = self.array(heap, level + 1, child);
-                    self.refer(
-                        heap,
-                        elements + index * heap.reference,
-                        to,
-                        sizes[level + 1],
-                    );
+                    self.refer(heap, elements + index * heap.reference, to, sizes[level + 1]);
                 }
             }
         }

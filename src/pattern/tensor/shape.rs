@@ -49,9 +49,7 @@ impl Shape {
 
     /// Number of elements; `usize::MAX` if it overflows.
     pub fn elements(&self) -> usize {
-        self.dimensions()
-            .into_iter()
-            .fold(1, |product: usize, size| product.saturating_mul(size))
+        self.dimensions().into_iter().fold(1, |product: usize, size| product.saturating_mul(size))
     }
 
     /// Elements from one index to the next, in each dimension of a flat tensor.
@@ -76,17 +74,14 @@ impl Shape {
 
     /// Period of the remainders of consecutive numbers: the least common multiple of the dimensions.
     pub fn period(&self) -> usize {
-        self.dimensions().into_iter().fold(1, |period, size| {
-            period / common_divisor(period, size) * size
-        })
+        self.dimensions()
+            .into_iter()
+            .fold(1, |period, size| period / common_divisor(period, size) * size)
     }
 
     /// The dimensions in one word for the kernels, 16 bits each, the first one lowest.
     pub fn packed(&self) -> u64 {
-        self.0
-            .into_iter()
-            .rev()
-            .fold(0, |word, size| word << 16 | u64::from(size))
+        self.0.into_iter().rev().fold(0, |word, size| word << 16 | u64::from(size))
     }
 }
 
@@ -110,25 +105,13 @@ pub struct Heap {
 impl Heap {
     /// Java's heap with pointers of 8 bytes: a header of 16 bytes, the last 4 of which are the
     /// length.
-    pub const JAVA: Heap = Heap {
-        reference: 8,
-        header: 16,
-        granule: 8,
-        first: 0,
-    };
+    pub const JAVA: Heap = Heap { reference: 8, header: 16, granule: 8, first: 0 };
 
     /// Java's heap with compressed pointers of 4 bytes, Java's default.
-    pub const COMPRESSED: Heap = Heap {
-        reference: 4,
-        ..Heap::JAVA
-    };
+    pub const COMPRESSED: Heap = Heap { reference: 4, ..Heap::JAVA };
 
     /// The heap that the series' formula assumes: compressed pointers, no headers and no gaps.
-    pub const FORMULA: Heap = Heap {
-        header: 0,
-        granule: 4,
-        ..Heap::COMPRESSED
-    };
+    pub const FORMULA: Heap = Heap { header: 0, granule: 4, ..Heap::COMPRESSED };
 
     /// Blocks of glibc's `malloc`, with 8 bytes before each and a granule of 16. They hold vectors of 24
     /// bytes: address, length and capacity.
@@ -180,11 +163,7 @@ impl Heap {
         // Bytes of an array together with all arrays below it.
         let mut whole = [Span::of(0); 4];
         for inner in (0..4).rev() {
-            let below = if inner < 3 {
-                whole[inner + 1].times(sizes[inner])
-            } else {
-                Span::of(0)
-            };
+            let below = if inner < 3 { whole[inner + 1].times(sizes[inner]) } else { Span::of(0) };
             whole[inner] = self.needed(shape, inner).plus(below);
         }
         let mut at = Span::of(self.first);
@@ -208,9 +187,7 @@ impl Heap {
             let array = Span::of(self.natural(shape, level, number));
             let elements = Span::of(element).times(at[level]);
             path[level] = array.plus(Span::of(self.header)).plus(elements).bytes();
-            number = number
-                .saturating_mul(sizes[level])
-                .saturating_add(at[level]);
+            number = number.saturating_mul(sizes[level]).saturating_add(at[level]);
         }
         path
     }
@@ -274,22 +251,10 @@ mod tests {
     fn arrays_that_cannot_be_counted_have_no_size() {
         let shape = Shape::SERIES;
         let heaps = [
-            Heap {
-                reference: usize::MAX / 2,
-                ..Heap::JAVA
-            },
-            Heap {
-                header: usize::MAX - 8,
-                ..Heap::JAVA
-            },
-            Heap {
-                granule: 0,
-                ..Heap::JAVA
-            },
-            Heap {
-                first: usize::MAX - 100,
-                ..Heap::JAVA
-            },
+            Heap { reference: usize::MAX / 2, ..Heap::JAVA },
+            Heap { header: usize::MAX - 8, ..Heap::JAVA },
+            Heap { granule: 0, ..Heap::JAVA },
+            Heap { first: usize::MAX - 100, ..Heap::JAVA },
         ];
         for heap in heaps {
             assert_eq!(heap.span(shape), usize::MAX, "{heap:?}");

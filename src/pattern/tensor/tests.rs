@@ -124,10 +124,7 @@ fn what_does_not_fit_is_refused_by_value() {
     let len = region.len();
     assert_eq!(
         Tensor::new(region.reborrow(), Shape::SERIES, Storage::Flat).unwrap_err(),
-        TensorError::RegionTooSmall {
-            needed: 3_670_016,
-            region: len
-        }
+        TensorError::RegionTooSmall { needed: 3_670_016, region: len }
     );
     let huge = Shape::new([u16::MAX; 4]).unwrap();
     assert_eq!(

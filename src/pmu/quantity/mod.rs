@@ -129,9 +129,7 @@ quantities! {
 impl Quantity {
     /// Returns the quantity with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Quantity::ALL
-            .into_iter()
-            .find(|quantity| quantity.name() == name)
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name)
     }
 
     /// Returns the event of `core` that comes closest to the quantity; `None` if the tables have none.

@@ -37,33 +37,23 @@ impl Quantity {
             Quantity::ReferenceCycles => &[
                 ("CPU_CLK_UNHALTED.REF_TSC", ""),
                 ("CPU_CLK_UNHALTED.REF", ""),
-                (
-                    "ls_not_halted_p0_cyc.p0_freq_cyc",
-                    "at the rate of state P0",
-                ),
+                ("ls_not_halted_p0_cyc.p0_freq_cyc", "at the rate of state P0"),
             ],
             Quantity::Branches => &[("BR_INST_RETIRED.ALL_BRANCHES", ""), ("ex_ret_brn", "")],
-            Quantity::BranchMisses => &[
-                ("BR_MISP_RETIRED.ALL_BRANCHES", ""),
-                ("ex_ret_brn_misp", ""),
-            ],
+            Quantity::BranchMisses => {
+                &[("BR_MISP_RETIRED.ALL_BRANCHES", ""), ("ex_ret_brn_misp", "")]
+            }
             Quantity::Loads => &[
                 ("MEM_INST_RETIRED.ALL_LOADS", ""),
                 ("MEM_UOPS_RETIRED.ALL_LOADS", "micro-operations"),
                 ("MEM_INST_RETIRED.LOADS", ""),
-                (
-                    "ls_dispatch.ld_dispatch",
-                    "dispatched micro-operations, speculative ones too",
-                ),
+                ("ls_dispatch.ld_dispatch", "dispatched micro-operations, speculative ones too"),
             ],
             Quantity::Stores => &[
                 ("MEM_INST_RETIRED.ALL_STORES", ""),
                 ("MEM_UOPS_RETIRED.ALL_STORES", "micro-operations"),
                 ("MEM_INST_RETIRED.STORES", ""),
-                (
-                    "ls_dispatch.store_dispatch",
-                    "dispatched micro-operations, speculative ones too",
-                ),
+                ("ls_dispatch.store_dispatch", "dispatched micro-operations, speculative ones too"),
             ],
             Quantity::L1dMisses => &[
                 ("MEM_LOAD_RETIRED.L1_MISS", ""),
@@ -78,19 +68,14 @@ impl Quantity {
                 ("L1D.REPLACEMENT", "those that replaced another"),
                 ("L1D.REPL", "those that replaced another"),
                 ("ls_any_fills_from_sys.all", ""),
-                (
-                    "ls_mab_alloc.all_allocations",
-                    "fills asked for, whether or not they came",
-                ),
+                ("ls_mab_alloc.all_allocations", "fills asked for, whether or not they came"),
             ],
-            Quantity::L1dPending => &[
-                ("L1D_PEND_MISS.PENDING", ""),
-                ("ls_alloc_mab_count", ALLOCATED),
-            ],
-            Quantity::L1dPendingCycles => &[
-                ("L1D_PEND_MISS.PENDING_CYCLES", ""),
-                ("ls_alloc_mab_count:c=1", ALLOCATED),
-            ],
+            Quantity::L1dPending => {
+                &[("L1D_PEND_MISS.PENDING", ""), ("ls_alloc_mab_count", ALLOCATED)]
+            }
+            Quantity::L1dPendingCycles => {
+                &[("L1D_PEND_MISS.PENDING_CYCLES", ""), ("ls_alloc_mab_count:c=1", ALLOCATED)]
+            }
             Quantity::FillBufferFull => &[(
                 "L1D_PEND_MISS.FB_FULL",
                 "stores and software prefetches too; on Skylake times, not cycles",
@@ -100,10 +85,7 @@ impl Quantity {
                 ("MEM_LOAD_UOPS_RETIRED.L2_HIT", ""),
                 ("MEM_UOPS_RETIRED.L2_HIT_LOADS", ""),
                 ("l2_cache_req_stat.dc_hit_in_l2", OF_L1D),
-                (
-                    "l2_cache_req_stat.ic_dc_hit_in_l2",
-                    "lines asked for by L1d and L1i",
-                ),
+                ("l2_cache_req_stat.ic_dc_hit_in_l2", "lines asked for by L1d and L1i"),
             ],
             Quantity::L2Accesses => &[
                 ("L2_RQSTS.ALL_DEMAND_DATA_RD", "demand loads alone"),
@@ -140,25 +122,18 @@ impl Quantity {
             Quantity::ReadsPending => &[
                 ("OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD", ""),
                 ("OFFCORE_REQUESTS_OUTSTANDING.DATA_RD", ""),
-                (
-                    "OFFCORE_REQUESTS_OUTSTANDING.ANY.READ",
-                    "instruction fetches too",
-                ),
+                ("OFFCORE_REQUESTS_OUTSTANDING.ANY.READ", "instruction fetches too"),
                 (
                     "l2_latency.l2_cycles_waiting_on_fills",
                     "a quarter of them, of both threads of the core",
                 ),
             ],
-            Quantity::DtlbMisses => &[
-                ("DTLB_LOAD_MISSES.ANY", ""),
-                ("ls_l1_d_tlb_miss.all", STORES_TOO),
-            ],
+            Quantity::DtlbMisses => {
+                &[("DTLB_LOAD_MISSES.ANY", ""), ("ls_l1_d_tlb_miss.all", STORES_TOO)]
+            }
             Quantity::StlbHits => &[
                 ("DTLB_LOAD_MISSES.STLB_HIT", ""),
-                (
-                    "ls_l1_d_tlb_miss.tlb_reload_4k_l2_hit",
-                    "4 KiB pages alone, stores too",
-                ),
+                ("ls_l1_d_tlb_miss.tlb_reload_4k_l2_hit", "4 KiB pages alone, stores too"),
             ],
             Quantity::DtlbWalks => &[
                 ("DTLB_LOAD_MISSES.WALK_COMPLETED", ""),
@@ -166,19 +141,13 @@ impl Quantity {
                 ("PAGE_WALKS.D_SIDE_WALKS", STORES_TOO),
                 ("MEM_UOPS_RETIRED.DTLB_MISS_LOADS", "loads, not walks"),
                 ("ls_l1_d_tlb_miss.all_l2_miss", STORES_TOO),
-                (
-                    "ls_l1_d_tlb_miss.tlb_reload_4k_l2_miss",
-                    "4 KiB pages alone, stores too",
-                ),
+                ("ls_l1_d_tlb_miss.tlb_reload_4k_l2_miss", "4 KiB pages alone, stores too"),
             ],
             Quantity::DtlbWalkCycles => &[
                 ("DTLB_LOAD_MISSES.WALK_ACTIVE", ""),
                 ("DTLB_LOAD_MISSES.WALK_DURATION", ""),
                 ("DTLB_LOAD_MISSES.WALK_CYCLES", ""),
-                (
-                    "DTLB_LOAD_MISSES.WALK_PENDING",
-                    "walks at the same time count each",
-                ),
+                ("DTLB_LOAD_MISSES.WALK_PENDING", "walks at the same time count each"),
                 ("PAGE_WALKS.D_SIDE_CYCLES", STORES_TOO),
             ],
             Quantity::StoreWalks => &[
@@ -216,10 +185,7 @@ impl Quantity {
                 ("de_dis_uops_from_decoder.decoder_dispatched", ""),
             ],
             Quantity::LoopOps => &[
-                (
-                    "LSD.UOPS",
-                    "0 where microcode has switched the buffer off, as on most Skylakes",
-                ),
+                ("LSD.UOPS", "0 where microcode has switched the buffer off, as on most Skylakes"),
                 ("de_src_op_disp.loop_buffer", ""),
             ],
             Quantity::SelfModifying => &[
@@ -261,14 +227,8 @@ impl Quantity {
             Quantity::StoreBufferFull => &[
                 ("RESOURCE_STALLS.SB", "cycles without allocation"),
                 ("RESOURCE_STALLS.STORE", "cycles without allocation"),
-                (
-                    "EXE_ACTIVITY.BOUND_ON_STORES",
-                    "those in which no load was waited for",
-                ),
-                (
-                    "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
-                    "cycles without dispatch",
-                ),
+                ("EXE_ACTIVITY.BOUND_ON_STORES", "those in which no load was waited for"),
+                ("de_dis_dispatch_token_stalls1.store_queue_rsrc_stall", "cycles without dispatch"),
                 (
                     "de_dispatch_stall_cycle_dynamic_tokens_part1.store_queue_rsrc_stall",
                     "cycles without dispatch",
@@ -286,24 +246,18 @@ impl Quantity {
                 ("ls_pref_instr_disp.all", SPECULATIVE),
                 ("ls_pref_instr_disp", SPECULATIVE),
             ],
-            Quantity::NonTemporalPrefetches => &[
-                ("SW_PREFETCH_ACCESS.NTA", ""),
-                ("ls_pref_instr_disp.prefetch_nta", SPECULATIVE),
-            ],
-            Quantity::LatePrefetches => &[
-                ("LOAD_HIT_PREFETCH.SWPF", ""),
-                ("LOAD_HIT_PRE.SW_PF", ""),
-                ("LOAD_HIT_PRE", ""),
-            ],
+            Quantity::NonTemporalPrefetches => {
+                &[("SW_PREFETCH_ACCESS.NTA", ""), ("ls_pref_instr_disp.prefetch_nta", SPECULATIVE)]
+            }
+            Quantity::LatePrefetches => {
+                &[("LOAD_HIT_PREFETCH.SWPF", ""), ("LOAD_HIT_PRE.SW_PF", ""), ("LOAD_HIT_PRE", "")]
+            }
             Quantity::UsefulPrefetches => {
                 &[("L2_RQSTS.SWPF_MISS", ""), ("ls_sw_pf_dc_fills.all", "")]
             }
             Quantity::IdlePrefetches => &[
                 ("ls_inef_sw_pref.all", ""),
-                (
-                    "ls_inef_sw_pref.data_pipe_sw_pf_dc_hit",
-                    "those whose line was in L1d",
-                ),
+                ("ls_inef_sw_pref.data_pipe_sw_pf_dc_hit", "those whose line was in L1d"),
             ],
         }
     }
@@ -323,9 +277,8 @@ mod tests {
     #[test]
     fn every_name_is_that_of_an_event_and_the_first_choice_of_some_core() {
         for quantity in Quantity::ALL {
-            let chosen: Vec<&str> = Microarch::all()
-                .filter_map(|core| Some(quantity.event_of(core)?.name))
-                .collect();
+            let chosen: Vec<&str> =
+                Microarch::all().filter_map(|core| Some(quantity.event_of(core)?.name)).collect();
             for (name, _) in quantity.candidates() {
                 let same = |chosen: &&str| chosen.eq_ignore_ascii_case(name);
                 assert!(chosen.iter().any(same), "{quantity}: nobody uses {name}");

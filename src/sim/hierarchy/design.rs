@@ -34,11 +34,7 @@ pub struct LevelDesign {
 impl LevelDesign {
     /// Returns a level without prefetchers.
     pub const fn new(cache: Design, inclusion: Inclusion) -> Self {
-        LevelDesign {
-            cache,
-            inclusion,
-            prefetchers: Vec::new(),
-        }
+        LevelDesign { cache, inclusion, prefetchers: Vec::new() }
     }
 }
 
@@ -172,9 +168,7 @@ impl HierarchyDesign {
             kinds.into_iter().any(|(index, prefetcher)| {
                 let kind = core::mem::discriminant(prefetcher);
                 let before = level.prefetchers[..index].iter();
-                before
-                    .map(core::mem::discriminant)
-                    .any(|other| other == kind)
+                before.map(core::mem::discriminant).any(|other| other == kind)
             })
         };
         if let Some(index) = self.levels.iter().position(twice) {

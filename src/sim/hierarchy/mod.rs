@@ -105,12 +105,8 @@ impl Hierarchy {
             fetches: design.instructions != Instructions::Ignored,
             prefetching,
             watched: prefetching || design.tlb.is_some(),
-            apart: levels
-                .iter()
-                .all(|level| level.inclusion == Inclusion::NonInclusive),
-            exclusive: levels
-                .iter()
-                .any(|level| level.inclusion == Inclusion::Exclusive),
+            apart: levels.iter().all(|level| level.inclusion == Inclusion::NonInclusive),
+            exclusive: levels.iter().any(|level| level.inclusion == Inclusion::Exclusive),
             levels,
             tlb: design.tlb.map(Tlb::new),
             combining: Cache::new(Design::lru(combining.map_err(|_| HierarchyError::Line(1))?)),
@@ -160,9 +156,7 @@ impl Hierarchy {
 
     /// Returns the counts of a level of data, L1d being 0; zeros beyond the last level.
     pub fn counters(&self, level: usize) -> Counters {
-        self.levels
-            .get(level)
-            .map_or_else(Counters::default, |level| level.cache.counters())
+        self.levels.get(level).map_or_else(Counters::default, |level| level.cache.counters())
     }
 
     /// Returns the TLBs.

@@ -257,9 +257,7 @@ impl Hierarchy {
     fn settle(&mut self, depth: usize) {
         while let Some(place) = self.victims.iter().position(|victim| victim.depth <= depth) {
             let Victim { depth, line } = self.victims.swap_remove(place);
-            let inserted = self.levels[depth]
-                .cache
-                .insert(line.line, line.dirty, false);
+            let inserted = self.levels[depth].cache.insert(line.line, line.dirty, false);
             if let Some(evicted) = inserted {
                 self.evicted(Side::Data, depth, evicted);
             }
@@ -268,12 +266,7 @@ impl Hierarchy {
 
     /// Shows an access to the prefetchers of a level and brings in the lines that they request.
     fn prefetch(&mut self, depth: usize, address: u64, line: u64, fresh: bool) {
-        let seen = Seen {
-            address,
-            line,
-            instruction: self.instruction,
-            fresh,
-        };
+        let seen = Seen { address, line, instruction: self.instruction, fresh };
         let mut asked = [0; MOST_AHEAD as usize];
         for index in 0..self.levels[depth].engines.len() {
             let mut count = 0;
@@ -294,11 +287,8 @@ impl Hierarchy {
     /// it for them.
     fn bring(&mut self, depth: usize, line: u64) {
         let geometry = self.levels[depth].cache.geometry();
-        let reference = Reference {
-            address: line << geometry.offset_bits(),
-            bytes: 1,
-            op: Op::Prefetch,
-        };
+        let reference =
+            Reference { address: line << geometry.offset_bits(), bytes: 1, op: Op::Prefetch };
         let mut dirty = false;
         for next in depth + 1..self.levels.len() {
             let level = &mut self.levels[next];
@@ -337,10 +327,7 @@ impl Hierarchy {
             }
         }
         self.levels[0].cache.level.count(reference.op, false);
-        self.combining.reference(Reference {
-            op: Op::Store,
-            ..reference
-        });
+        self.combining.reference(Reference { op: Op::Store, ..reference });
     }
 }
 
@@ -387,9 +374,7 @@ impl Hierarchy {
         };
         for op in Op::ALL {
             if let Some(side) = self.side(op) {
-                self.at_mut(side, 0)
-                    .level
-                    .count_hits(op, served.hits[op as usize]);
+                self.at_mut(side, 0).level.count_hits(op, served.hits[op as usize]);
             }
         }
         Some(served.references)
@@ -413,11 +398,7 @@ impl<'a> Eights<'a> {
         let mut levels = hierarchy.levels.iter_mut();
         let data = levels.next()?.cache.first_eight()?;
         let behind = levels.map(|level| level.cache.eight());
-        Some(Eights {
-            instructions,
-            data,
-            behind: behind.collect::<Option<_>>()?,
-        })
+        Some(Eights { instructions, data, behind: behind.collect::<Option<_>>()? })
     }
 
     /// Returns the level that an operation enters, and the levels behind it.

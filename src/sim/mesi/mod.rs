@@ -108,12 +108,7 @@ pub struct Mesi {
 impl Mesi {
     /// Returns the empty caches of `cores` cores.
     pub fn new(protocol: Protocol, cores: usize) -> Self {
-        Mesi {
-            protocol,
-            cores,
-            lines: BTreeMap::new(),
-            messages: Messages::default(),
-        }
+        Mesi { protocol, cores, lines: BTreeMap::new(), messages: Messages::default() }
     }
 
     /// Returns caches of which the first has `line` in `state`; if the state is S, all others share the line.
@@ -220,13 +215,7 @@ impl Mesi {
         assert!(core < cores, "core {core} of {cores}");
         let line = self.lines.entry(line).or_insert_with(|| Line {
             memory: 0,
-            copies: vec![
-                Copy {
-                    state: State::Invalid,
-                    value: 0,
-                };
-                cores
-            ],
+            copies: vec![Copy { state: State::Invalid, value: 0 }; cores],
         });
         let transition = self.protocol.on(line.copies[core].state, event);
         let asked = match transition.request {

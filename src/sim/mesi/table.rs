@@ -18,12 +18,7 @@ pub enum State {
 
 impl State {
     /// All states, in the order of the protocol's name.
-    pub const ALL: [State; 4] = [
-        State::Modified,
-        State::Exclusive,
-        State::Shared,
-        State::Invalid,
-    ];
+    pub const ALL: [State; 4] = [State::Modified, State::Exclusive, State::Shared, State::Invalid];
 
     /// Returns the state's letter.
     pub const fn letter(self) -> char {
@@ -57,12 +52,8 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the figure's legend.
-    pub const ALL: [Event; 4] = [
-        Event::LocalRead,
-        Event::LocalWrite,
-        Event::RemoteRead,
-        Event::RemoteWrite,
-    ];
+    pub const ALL: [Event; 4] =
+        [Event::LocalRead, Event::LocalWrite, Event::RemoteRead, Event::RemoteWrite];
 
     /// Returns the event in words.
     pub const fn name(self) -> &'static str {
@@ -122,27 +113,17 @@ impl Transition {
 
     /// Returns the transition with `state` as the next state if no other cache has the line.
     pub const fn or_alone(self, state: State) -> Self {
-        Transition {
-            alone: state,
-            ..self
-        }
+        Transition { alone: state, ..self }
     }
 
     /// Returns the transition with the line sent to the requesting core.
     pub const fn sending(self) -> Self {
-        Transition {
-            sends: true,
-            ..self
-        }
+        Transition { sends: true, ..self }
     }
 
     /// Returns the transition with the line sent to the requesting core and to memory.
     pub const fn sending_to_memory_too(self) -> Self {
-        Transition {
-            sends: true,
-            writes_back: true,
-            ..self
-        }
+        Transition { sends: true, writes_back: true, ..self }
     }
 }
 

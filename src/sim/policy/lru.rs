@@ -68,9 +68,7 @@ pub(crate) struct RoundRobin {
 
 impl RoundRobin {
     pub(crate) fn new(sets: usize) -> Self {
-        RoundRobin {
-            filled: vec![0; sets].into_boxed_slice(),
-        }
+        RoundRobin { filled: vec![0; sets].into_boxed_slice() }
     }
 }
 
@@ -94,9 +92,7 @@ pub(crate) struct Random {
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Random {
-            rng: Rng::new(seed),
-        }
+        Random { rng: Rng::new(seed) }
     }
 }
 
@@ -134,9 +130,6 @@ mod tests {
             filled[way] += 1;
         }
         // 1,001 each, plus or minus four standard deviations.
-        assert!(
-            filled.iter().all(|count| (880..1120).contains(count)),
-            "{filled:?}"
-        );
+        assert!(filled.iter().all(|count| (880..1120).contains(count)), "{filled:?}");
     }
 }

@@ -42,16 +42,10 @@ struct Masks {
 
 /// The masks of all ways.
 const MASKS: [Masks; LruOfEight::WAYS] = {
-    let mut masks = [Masks {
-        own: 0,
-        of_others: 0,
-    }; LruOfEight::WAYS];
+    let mut masks = [Masks { own: 0, of_others: 0 }; LruOfEight::WAYS];
     let mut way = 0;
     while way < LruOfEight::WAYS {
-        masks[way] = Masks {
-            own: 0xFF << (8 * way),
-            of_others: !(BYTES << way),
-        };
+        masks[way] = Masks { own: 0xFF << (8 * way), of_others: !(BYTES << way) };
         way += 1;
     }
     masks
@@ -67,9 +61,7 @@ impl LruOfEight {
             // The last way is the oldest.
             order: 0x0080_C0E0_F0F8_FCFE,
         };
-        LruOfEight {
-            sets: vec![set; sets].into_boxed_slice(),
-        }
+        LruOfEight { sets: vec![set; sets].into_boxed_slice() }
     }
 
     /// Returns the state of all sets.

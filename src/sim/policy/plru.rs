@@ -40,11 +40,7 @@ impl Trees {
             node /= 2;
             let bit = 1 << (node % 64);
             let word = &mut nodes[node / 64];
-            *word = if right == 1 {
-                *word & !bit
-            } else {
-                *word | bit
-            };
+            *word = if right == 1 { *word & !bit } else { *word | bit };
         }
     }
 
@@ -91,11 +87,7 @@ pub(crate) struct Bits {
 impl Bits {
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
         let words = ways.div_ceil(64);
-        Bits {
-            used: vec![0; sets * words].into_boxed_slice(),
-            words,
-            ways,
-        }
+        Bits { used: vec![0; sets * words].into_boxed_slice(), words, ways }
     }
 
     /// Sets the bit of `way`; clears all other bits if all are set then.

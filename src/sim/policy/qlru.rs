@@ -109,19 +109,15 @@ impl FromStr for Qlru {
             return Err(ParseQlruError::Form);
         };
         let hit = match *next()? {
-            [b'H', from_3 @ b'0'..=b'2', from_2 @ b'0'..=b'1'] if from_2 <= from_3 => Hit {
-                from_3: digit(from_3),
-                from_2: digit(from_2),
-            },
+            [b'H', from_3 @ b'0'..=b'2', from_2 @ b'0'..=b'1'] if from_2 <= from_3 => {
+                Hit { from_3: digit(from_3), from_2: digit(from_2) }
+            }
             _ => return Err(ParseQlruError::Form),
         };
         let insert = match *next()? {
             [b'M', age @ b'0'..=b'3'] => Insert::Age(digit(age)),
             [b'M', b'R', usual @ b'1'..=b'3', rare @ b'0'..=b'2'] if rare < usual => {
-                Insert::Mostly {
-                    usual: digit(usual),
-                    rare: digit(rare),
-                }
+                Insert::Mostly { usual: digit(usual), rare: digit(rare) }
             }
             _ => return Err(ParseQlruError::Form),
         };
@@ -149,13 +145,7 @@ impl FromStr for Qlru {
         if place != Place::R1 && matches!(update, Update::U2 | Update::U3) {
             return Err(ParseQlruError::NoVictim);
         }
-        Ok(Qlru {
-            hit,
-            insert,
-            place,
-            update,
-            on_miss_only,
-        })
+        Ok(Qlru { hit, insert, place, update, on_miss_only })
     }
 }
 
@@ -186,12 +176,7 @@ pub(crate) struct Ages {
 
 impl Ages {
     pub(crate) fn new(qlru: Qlru, sets: usize, ways: usize) -> Self {
-        Ages {
-            qlru,
-            ages: vec![OLDEST; sets * ways].into_boxed_slice(),
-            ways,
-            rng: Rng::new(0),
-        }
+        Ages { qlru, ages: vec![OLDEST; sets * ways].into_boxed_slice(), ways, rng: Rng::new(0) }
     }
 
     fn set(&mut self, set: usize) -> &mut [u8] {
@@ -205,12 +190,7 @@ impl Policy for Ages {
 
     #[inline]
     fn used(&mut self, set: usize, way: usize) {
-        let Qlru {
-            hit,
-            update,
-            on_miss_only,
-            ..
-        } = self.qlru;
+        let Qlru { hit, update, on_miss_only, .. } = self.qlru;
         let ages = self.set(set);
         ages[way] = match ages[way] {
             3 => hit.from_3,
@@ -223,13 +203,7 @@ impl Policy for Ages {
     }
 
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
-        let Qlru {
-            insert,
-            place,
-            update,
-            on_miss_only,
-            ..
-        } = self.qlru;
+        let Qlru { insert, place, update, on_miss_only, .. } = self.qlru;
         let age = match insert {
             Insert::Age(age) => age,
             Insert::Mostly { usual, rare } => match self.rng.below(16) {
@@ -330,8 +304,7 @@ mod tests {
     /// Returns which of `lines` hit in a set.
     fn loads(ages: &mut Ages, entries: &mut [Entry], lines: &str) -> Vec<bool> {
         let keys = lines.bytes().map(|line| u64::from(line) << FLAG_BITS);
-        keys.map(|key| ages.reach(0, entries, key).1.is_none())
-            .collect()
+        keys.map(|key| ages.reach(0, entries, key).1.is_none()).collect()
     }
 
     /// Returns which of `lines` hit in an initially empty set of four ways.

@@ -24,9 +24,9 @@ pub fn parse(line: &[u8]) -> Option<Reference> {
     if !(1..=16).contains(&digits.len()) || size.is_empty() {
         return None;
     }
-    let address = digits.iter().try_fold(0_u64, |address, &digit| {
-        Some(address << 4 | u64::from(hexadecimal(digit)?))
-    })?;
+    let address = digits
+        .iter()
+        .try_fold(0_u64, |address, &digit| Some(address << 4 | u64::from(hexadecimal(digit)?)))?;
     let bytes = size.iter().try_fold(0_u32, |bytes, &digit| {
         bytes.checked_mul(10)?.checked_add(decimal(digit)?.into())
     })?;
@@ -125,19 +125,13 @@ mod tests {
         let mut check = |line: &str| {
             let text = String::from(line) + "\n" + behind;
             if let Some((reference, taken)) = first(text.as_bytes()) {
-                assert_eq!(
-                    (taken, Some(reference)),
-                    (line.len() + 1, parse(line.as_bytes()))
-                );
+                assert_eq!((taken, Some(reference)), (line.len() + 1, parse(line.as_bytes())));
                 read += 1;
             }
         };
-        for line in [
-            "I  04000ab0,3",
-            " L 1ffeffe7e0,8",
-            " S ffffffffffffffff,123456789",
-            " M 00abcdef,16",
-        ] {
+        for line in
+            ["I  04000ab0,3", " L 1ffeffe7e0,8", " S ffffffffffffffff,123456789", " M 00abcdef,16"]
+        {
             check(line);
         }
         assert_eq!(read, 4);

@@ -220,9 +220,7 @@ mod tests {
             let mut read = Vec::new();
             for chunk in bytes.chunks(size) {
                 held.extend_from_slice(chunk);
-                let taken = decoder
-                    .decode(&held, |reference| read.push(reference))
-                    .unwrap();
+                let taken = decoder.decode(&held, |reference| read.push(reference)).unwrap();
                 held.drain(..taken);
             }
             assert!(held.is_empty());

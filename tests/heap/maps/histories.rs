@@ -6,12 +6,7 @@ use super::checker::{Call, Event, linearizable};
 use Call::{Get, Put, PutIfAbsent, Remove};
 
 fn event(began: u64, ended: u64, call: Call, returned: Option<u64>) -> Event {
-    Event {
-        call,
-        returned,
-        began,
-        ended,
-    }
+    Event { call, returned, began, ended }
 }
 
 #[test]
@@ -36,29 +31,14 @@ fn histories_that_no_map_may_show_are_rejected() {
         // A read after a put does not see it.
         &[event(0, 1, Put(1), None), event(2, 3, Get, None)],
         // Two calls put at the same time, and both find the key absent.
-        &[
-            event(0, 3, PutIfAbsent(1), None),
-            event(1, 2, PutIfAbsent(2), None),
-        ],
+        &[event(0, 3, PutIfAbsent(1), None), event(1, 2, PutIfAbsent(2), None)],
         // Two calls remove the same value.
-        &[
-            event(0, 1, Put(1), None),
-            event(2, 5, Remove, Some(1)),
-            event(3, 4, Remove, Some(1)),
-        ],
+        &[event(0, 1, Put(1), None), event(2, 5, Remove, Some(1)), event(3, 4, Remove, Some(1))],
         // A lost update.
-        &[
-            event(0, 3, Put(1), None),
-            event(1, 2, Put(2), None),
-            event(4, 5, Get, Some(1)),
-        ],
+        &[event(0, 3, Put(1), None), event(1, 2, Put(2), None), event(4, 5, Get, Some(1))],
         // A value that is seen and then not seen while its put is still running: the symptom of a reader that
         // uses the size of a stripe as an answer.
-        &[
-            event(0, 9, Put(1), None),
-            event(1, 2, Get, Some(1)),
-            event(3, 4, Get, None),
-        ],
+        &[event(0, 9, Put(1), None), event(1, 2, Get, Some(1)), event(3, 4, Get, None)],
         // A value that no call put.
         &[event(0, 1, Get, Some(7))],
         // Two readers that see two puts in opposite orders.
@@ -93,12 +73,7 @@ fn by_every_order(left: &mut Vec<Event>, held: Option<u64>) -> bool {
 }
 
 fn calls() -> impl Strategy<Value = Call> {
-    prop_oneof![
-        Just(Get),
-        (1..4_u64).prop_map(Put),
-        (1..4_u64).prop_map(PutIfAbsent),
-        Just(Remove),
-    ]
+    prop_oneof![Just(Get), (1..4_u64).prop_map(Put), (1..4_u64).prop_map(PutIfAbsent), Just(Remove)]
 }
 
 /// Any history. A correct map can produce few of them.

@@ -27,12 +27,7 @@ impl Clock {
             Call::PutIfAbsent(value) => map.put_if_absent(key, value),
             Call::Remove => map.remove(key),
         };
-        Event {
-            call,
-            returned,
-            began,
-            ended: self.now(),
-        }
+        Event { call, returned, began, ended: self.now() }
     }
 }
 
@@ -100,10 +95,7 @@ fn calls_of(
 /// The calls of all threads by key, followed by a read of each key after the threads have ended.
 fn stressed(map: &dyn SharedMap) -> BTreeMap<u32, Vec<Event>> {
     let clock = Clock::default();
-    let meeting = Meeting {
-        threads: THREADS,
-        arrived: AtomicUsize::new(0),
-    };
+    let meeting = Meeting { threads: THREADS, arrived: AtomicUsize::new(0) };
     let mut by_key: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
     thread::scope(|scope| {
         let (clock, meeting) = (&clock, &meeting);
@@ -179,10 +171,7 @@ fn a_map_that_looks_before_it_puts_is_caught() {
     for (name, map) in maps(4, 1) {
         let broken = LooksFirst {
             map: &*map,
-            between: Meeting {
-                threads: 2,
-                arrived: AtomicUsize::new(0),
-            },
+            between: Meeting { threads: 2, arrived: AtomicUsize::new(0) },
         };
         let (broken, clock) = (&broken, &Clock::default());
         let history: Vec<Event> = thread::scope(|scope| {

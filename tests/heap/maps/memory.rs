@@ -22,11 +22,7 @@ fn maps_give_back_all_that_they_took() {
     }
     // Threads and the runtime allocate memory that they keep in the first run.
     exercised(&StripedWriteMap::new(4, 1));
-    for kind in [
-        MapKind::Striped,
-        MapKind::StripedWrite,
-        MapKind::StripedWritePadded,
-    ] {
+    for kind in [MapKind::Striped, MapKind::StripedWrite, MapKind::StripedWritePadded] {
         let before = live();
         let map = kind.make(4, 1).unwrap();
         exercised(&*map);
@@ -88,11 +84,7 @@ fn a_reader_goes_on_in_what_writers_took_out() {
 
 /// Two threads change the map and one reads it, many times, while it grows.
 fn exercised(map: &dyn SharedMap) {
-    let share = |thread| Share {
-        thread,
-        operations: 30_000,
-        range: 3_000,
-    };
+    let share = |thread| Share { thread, operations: 30_000, range: 3_000 };
     thread::scope(|scope| {
         scope.spawn(|| map.exercise(share(0)));
         scope.spawn(|| map.exercise(share(1)));
@@ -102,10 +94,7 @@ fn exercised(map: &dyn SharedMap) {
                 map.for_each(&mut |key, value| assert_eq!(u64::from(key), value, "{round}"));
                 for key in 0..3_000 {
                     let found = map.get(key);
-                    assert!(
-                        found.is_none_or(|value| value == u64::from(key)),
-                        "{found:?}"
-                    );
+                    assert!(found.is_none_or(|value| value == u64::from(key)), "{found:?}");
                 }
             }
         });

@@ -88,17 +88,9 @@ fn one_thread_does_the_notes_program() {
     let (operations, range) = (20_000, 1_000);
     let (tally, oracle) = program(operations, range);
     for (name, map) in maps(32, range as usize) {
-        let found = map.exercise(Share {
-            thread: 0,
-            operations,
-            range,
-        });
+        let found = map.exercise(Share { thread: 0, operations, range });
         assert_eq!(found, tally, "{name}");
-        assert_eq!(
-            content(&*map),
-            oracle.clone().into_iter().collect(),
-            "{name}"
-        );
+        assert_eq!(content(&*map), oracle.clone().into_iter().collect(), "{name}");
     }
 }
 
@@ -106,11 +98,7 @@ fn one_thread_does_the_notes_program() {
 fn sizes_agree_after_several_threads() {
     for keys in [1, 2_000] {
         for (name, map) in maps(32, keys) {
-            let share = |thread| Share {
-                thread,
-                operations: 20_000,
-                range: 2_000,
-            };
+            let share = |thread| Share { thread, operations: 20_000, range: 2_000 };
             let tally = thread::scope(|scope| {
                 let map = &map;
                 let start = |thread| scope.spawn(move || map.exercise(share(thread)));

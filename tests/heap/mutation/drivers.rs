@@ -37,10 +37,7 @@ pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, Strin
     let sides = sides(vec![named("a"), named("a")]).expect("as it has");
     let found = differences(&sides[0], &sides[1]);
     let printed = compare::table(&found, 100) + &compare::verdicts(&sides, 100);
-    assert!(
-        matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)),
-        "{printed}"
-    );
+    assert!(matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)), "{printed}");
     compare::json(&sides, std::slice::from_ref(&found), &[]);
     if pages {
         for page in [render(&view), compare::render(&sides, &[found])] {
@@ -87,11 +84,7 @@ pub fn configuration(data: &[u8]) -> Result<HierarchyDesign, String> {
     let _ = sharing::touches(&text, &fields, true).map_err(|error| error.to_string());
     let design: HierarchyDesign = text.parse().map_err(|error| format!("{error}"))?;
     // The output must parse to the same design.
-    assert_eq!(
-        design.to_string().parse::<HierarchyDesign>().as_ref(),
-        Ok(&design),
-        "{text}"
-    );
+    assert_eq!(design.to_string().parse::<HierarchyDesign>().as_ref(), Ok(&design), "{text}");
     let _ = affordable(&[(text.into_owned(), design.clone())], 3);
     if design.lines() > FEW_LINES {
         return Ok(design);
@@ -121,39 +114,24 @@ pub fn debug_information(data: &[u8], at: &Path) -> Result<usize, String> {
 }
 
 fn layout(at: &Path) -> anyhow::Result<usize> {
-    let places = Places {
-        named: None,
-        tree: Path::new("/nonexistent"),
-    };
+    let places = Places { named: None, tree: Path::new("/nonexistent") };
     let binary = Binary::open(at, &places)?;
     let style = |expand| Style { line: 64, expand };
     let listed = binary.list(&[], 64)?;
     for (path, _) in &listed {
-        assert!(
-            matches!(plain::word(path), std::borrow::Cow::Borrowed(_)),
-            "{path:?}"
-        );
+        assert!(matches!(plain::word(path), std::borrow::Cow::Borrowed(_)), "{path:?}");
     }
-    let _ = binary
-        .types(&["foo".to_owned()])
-        .map_err(|error| error.to_string());
+    let _ = binary.types(&["foo".to_owned()]).map_err(|error| error.to_string());
     for definition in binary.types(&["*".to_owned()])? {
         let aggregate = &*definition.aggregate;
         let text = declaration(aggregate, style(true)) + &declaration(aggregate, style(false));
-        assert!(
-            matches!(plain::lines(&text), std::borrow::Cow::Borrowed(_)),
-            "{text:?}"
-        );
+        assert!(matches!(plain::lines(&text), std::borrow::Cow::Borrowed(_)), "{text:?}");
         numbers(aggregate, &Summary::of(aggregate, 64), 64);
         if let Reorder::Better(better) = Reorder::of(aggregate, 64) {
             declaration(&better.aggregate, style(false));
         }
         serde_json::to_string(&TypeJson::of(&definition, 64))?;
-        for member in aggregate
-            .used()
-            .filter_map(|member| member.name.as_deref())
-            .take(100)
-        {
+        for member in aggregate.used().filter_map(|member| member.name.as_deref()).take(100) {
             let _ = aggregate.field(member).map_err(|error| error.to_string());
         }
     }

@@ -31,10 +31,7 @@ fn disturbed_samples_are_marked_and_left_out() {
     let marked: Vec<bool> = samples.iter().map(|sample| sample.disturbed).collect();
     let wanted: Vec<bool> = (0..20).map(|sample| sample % 3 != 0).collect();
     assert_eq!(marked, wanted);
-    assert_eq!(
-        (outcome.taken, outcome.disturbed, outcome.ticks.n),
-        (20, Some(13), 7)
-    );
+    assert_eq!((outcome.taken, outcome.disturbed, outcome.ticks.n), (20, Some(13), 7));
     assert!(outcome.ticks.median < 10_000.0, "{:?}", outcome.ticks);
 }
 
@@ -48,10 +45,8 @@ fn if_all_samples_were_disturbed_all_are_used() {
 #[test]
 fn the_outcome_summarises_the_samples_it_leaves() {
     let (outcome, samples) = with_disturbed(|sample| sample < 5);
-    let mut values: Vec<f64> = samples[5..]
-        .iter()
-        .map(|sample| sample.value(outcome.operations))
-        .collect();
+    let mut values: Vec<f64> =
+        samples[5..].iter().map(|sample| sample.value(outcome.operations)).collect();
     assert_eq!(outcome.ticks, Summary::of(&mut values).unwrap());
     let mut clocks: Vec<f64> = samples
         .iter()
@@ -66,10 +61,7 @@ fn the_outcome_summarises_the_samples_it_leaves() {
 fn a_handful_of_undisturbed_samples_is_too_few() {
     for (quiet, kept) in [(5, 20), (6, 6)] {
         let (outcome, _) = with_disturbed(|sample| sample >= quiet);
-        assert_eq!(
-            (outcome.disturbed, outcome.ticks.n),
-            (Some(20 - quiet), kept)
-        );
+        assert_eq!((outcome.disturbed, outcome.ticks.n), (Some(20 - quiet), kept));
     }
 }
 
@@ -81,11 +73,9 @@ fn the_least_number_of_samples_counts_the_undisturbed() {
         plan.least = 10;
         plan.precision = ANY;
     });
-    for (disturbed, taken) in [
-        ((|_| false) as fn(usize) -> bool, 10),
-        (|sample| sample % 2 == 1, 20),
-        (|_| true, 60),
-    ] {
+    for (disturbed, taken) in
+        [((|_| false) as fn(usize) -> bool, 10), (|sample| sample % 2 == 1, 20), (|_| true, 60)]
+    {
         let mut watch = scripted(|question| {
             let (sample, after) = (question / 2, question % 2);
             (2 * sample + if disturbed(sample) { after } else { 0 }) as u64

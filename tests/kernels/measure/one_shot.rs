@@ -32,11 +32,7 @@ impl Shot for Planned<'_> {
 fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
     let calls = RefCell::default();
     let mut memory = Memory::new(15);
-    let mut shot = Planned {
-        prepared: 40_000,
-        shot: 2_000,
-        calls: &calls,
-    };
+    let mut shot = Planned { prepared: 40_000, shot: 2_000, calls: &calls };
     let outcome = one_shot(&mut shot, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     let calls = calls.into_inner();
     let shots = outcome.operations as usize * outcome.taken;
@@ -70,11 +66,7 @@ fn a_shot_of_many_operations_is_told_by_the_operation() {
 #[test]
 fn shots_that_take_long_are_samples_by_themselves() {
     let calls = RefCell::default();
-    let mut shot = Planned {
-        prepared: 400_000,
-        shot: 2_000,
-        calls: &calls,
-    };
+    let mut shot = Planned { prepared: 400_000, shot: 2_000, calls: &calls };
     let plan = endless(|plan| {
         plan.budget_ticks = 4_000_000;
         plan.least = 15;
@@ -88,11 +80,7 @@ fn shots_that_take_long_are_samples_by_themselves() {
 #[test]
 fn one_shot_ends_as_steady_does() {
     let calls = RefCell::default();
-    let mut shot = Planned {
-        prepared: 0,
-        shot: 500,
-        calls: &calls,
-    };
+    let mut shot = Planned { prepared: 0, shot: 500, calls: &calls };
     let mut run = |plan: &Plan<'_>, room| {
         let outcome = one_shot(&mut shot, plan, &mut NoMonitor, Memory::new(room).buffers());
         outcome.map(|outcome| (outcome.taken, outcome.ended))

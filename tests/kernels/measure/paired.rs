@@ -62,10 +62,7 @@ fn disturbed_pairs_are_left_out_of_the_ratio() {
     assert!(within(ratio.n, quiet.count()), "{ratio:?}");
     assert!((2.0..4.0).contains(&ratio.median), "{ratio:?}");
     let disturbed = paired.outcomes.map(|outcome| outcome.disturbed.unwrap());
-    assert_eq!(
-        disturbed.iter().sum::<usize>(),
-        (0..40).filter(|&s| slow(s)).count()
-    );
+    assert_eq!(disturbed.iter().sum::<usize>(), (0..40).filter(|&s| slow(s)).count());
 }
 
 #[test]

@@ -43,12 +43,7 @@ pub struct Planted<'a> {
 
 impl<'a> Planted<'a> {
     pub fn new(fixed: u64, each: &'a Cell<u64>, runs: &'a RefCell<Vec<u64>>) -> Self {
-        Planted {
-            fixed,
-            each,
-            runs,
-            done: 0,
-        }
+        Planted { fixed, each, runs, done: 0 }
     }
 }
 
@@ -96,17 +91,11 @@ pub struct Memory {
 
 impl Memory {
     pub fn new(room: usize) -> Self {
-        Memory {
-            samples: vec![Sample::default(); room],
-            scratch: vec![0.0; room],
-        }
+        Memory { samples: vec![Sample::default(); room], scratch: vec![0.0; room] }
     }
 
     pub fn buffers(&mut self) -> Buffers<'_> {
-        Buffers {
-            samples: &mut self.samples,
-            scratch: &mut self.scratch,
-        }
+        Buffers { samples: &mut self.samples, scratch: &mut self.scratch }
     }
 }
 
@@ -118,11 +107,6 @@ pub fn measure(
 ) -> (Option<Outcome>, Vec<u64>) {
     let (each, runs) = (Cell::new(200), RefCell::default());
     let mut memory = Memory::new(room);
-    let outcome = steady(
-        &mut Planted::new(0, &each, &runs),
-        plan,
-        watch,
-        memory.buffers(),
-    );
+    let outcome = steady(&mut Planted::new(0, &each, &runs), plan, watch, memory.buffers());
     (outcome, runs.into_inner())
 }

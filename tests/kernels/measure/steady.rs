@@ -10,17 +10,10 @@ use super::planted::{ENDLESS, Memory, Planted, Taking, endless, measure, scripte
 
 #[test]
 fn a_sample_is_the_difference_an_operation() {
-    let sample = Sample {
-        short: 1_100,
-        long: 2_100,
-        ..Sample::default()
-    };
+    let sample = Sample { short: 1_100, long: 2_100, ..Sample::default() };
     assert_eq!(sample.value(100), 10.0);
     // If the shorter run was interrupted, the sample is negative, not huge.
-    let interrupted = Sample {
-        short: 5_100,
-        ..sample
-    };
+    let interrupted = Sample { short: 5_100, ..sample };
     assert_eq!(interrupted.value(100), -30.0);
 }
 
@@ -31,10 +24,7 @@ fn what_happens_once_a_run_leaves_by_the_difference() {
     // Starting a run costs a hundred times as much as an operation.
     let mut kernel = Planted::new(100_000, &each, &runs);
     let outcome = steady(&mut kernel, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
-    assert_eq!(
-        outcome.operations, 1,
-        "a run is longer than a sample from the first"
-    );
+    assert_eq!(outcome.operations, 1, "a run is longer than a sample from the first");
     let median = outcome.ticks.median;
     assert!((1_000.0 / 1.5..1_500.0).contains(&median), "{median}");
 }
@@ -42,20 +32,11 @@ fn what_happens_once_a_run_leaves_by_the_difference() {
 #[test]
 fn a_sample_is_n_operations_and_then_twice_as_many() {
     let (outcome, runs) = measure(&ENDLESS, &mut NoMonitor, 9);
-    let Outcome {
-        taken,
-        operations,
-        checksum,
-        ..
-    } = outcome.unwrap();
+    let Outcome { taken, operations, checksum, .. } = outcome.unwrap();
     assert_eq!(taken, 9);
     let timed = &runs[runs.len() - 2 * taken..];
     assert_eq!(timed, [operations, 2 * operations].repeat(taken));
-    assert_eq!(
-        checksum,
-        runs.iter().sum::<u64>(),
-        "the last run's checksum"
-    );
+    assert_eq!(checksum, runs.iter().sum::<u64>(), "the last run's checksum");
 }
 
 /// If two threads share a CPU, one of them may wait for it in most runs.
@@ -114,10 +95,7 @@ fn the_warm_up_runs_the_lap_before_the_first_sample() {
         let found = runs.iter().position(|run| *run == n).unwrap();
         let warm = &runs[found + TRIES..];
         assert_eq!(warm.iter().sum::<u64>(), period);
-        assert!(
-            warm.iter().all(|run| *run <= n),
-            "in stretches of {n}: {warm:?}"
-        );
+        assert!(warm.iter().all(|run| *run <= n), "in stretches of {n}: {warm:?}");
     }
 }
 

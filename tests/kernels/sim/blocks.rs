@@ -71,24 +71,15 @@ fn traces() -> impl Strategy<Value = Vec<Reference>> {
     let bytes = prop_oneof![9 => 1..17_u32, 1 => Just(0), 1 => 17..300_u32];
     let one = (address, bytes, op)
         .prop_map(|(address, bytes, op)| Piece::One(Reference { address, bytes, op }));
-    let past = (0..512_u64).prop_map(|address| {
-        Piece::One(Reference {
-            address,
-            bytes: 8,
-            op: Op::NonTemporalStore,
-        })
-    });
+    let past = (0..512_u64)
+        .prop_map(|address| Piece::One(Reference { address, bytes: 8, op: Op::NonTemporalStore }));
     let piece = prop_oneof![20 => run, 60 => one, 1 => past];
     prop::collection::vec(piece, 1..300).prop_map(|pieces| {
         let mut trace = Vec::new();
         for piece in pieces {
             match piece {
                 Piece::One(reference) => trace.push(reference),
-                Piece::Run {
-                    from,
-                    bytes,
-                    length,
-                } => trace.extend(
+                Piece::Run { from, bytes, length } => trace.extend(
                     (0..length).map(|at| Reference::fetch(from + at * u64::from(bytes), bytes)),
                 ),
             }

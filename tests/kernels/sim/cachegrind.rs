@@ -75,9 +75,8 @@ fn the_kept_trace_has_every_kind_of_reference_and_some_touch_two_lines() {
     let trace = kept_trace();
     for op in [Op::Fetch, Op::Load, Op::Store, Op::Modify] {
         let of_kind = trace.iter().filter(|reference| reference.op == op);
-        let split = of_kind
-            .clone()
-            .filter(|reference| reference.address / 64 != reference.last() / 64);
+        let split =
+            of_kind.clone().filter(|reference| reference.address / 64 != reference.last() / 64);
         assert!(of_kind.count() > 500, "{op:?}");
         assert!(op == Op::Modify || split.count() > 50, "{op:?}");
     }
@@ -101,11 +100,7 @@ fn cachegrind_counts_the_same_on_the_same_program() {
     let folder = Folder::new("cachegrind");
     let program = Program::build(&folder.at(""), 1).unwrap();
     let trace = program.trace().unwrap();
-    assert_eq!(
-        trace,
-        program.trace().unwrap(),
-        "addresses differ from run to run"
-    );
+    assert_eq!(trace, program.trace().unwrap(), "addresses differ from run to run");
     for Row { caches, .. } in kept() {
         let counts = program.counts(caches).unwrap();
         assert!(counts[0] > 50_000, "{counts:?}");

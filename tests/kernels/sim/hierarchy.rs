@@ -53,14 +53,7 @@ fn apart(one: &[u64], other: &[u64]) -> bool {
 }
 
 fn policies() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![
-        "lru",
-        "rr",
-        "plru",
-        "mru",
-        "random",
-        "QLRU_H00_M1_R2_U1",
-    ])
+    prop::sample::select(vec!["lru", "rr", "plru", "mru", "random", "QLRU_H00_M1_R2_U1"])
 }
 
 fn prefetchers() -> impl Strategy<Value = &'static str> {
@@ -188,19 +181,15 @@ proptest! {
 #[test]
 fn a_level_behind_changes_nothing_before_it_unless_it_is_inclusive() {
     let mut rng = Rng::new(11);
-    let trace: Vec<Reference> = (0..20_000)
-        .map(|_| Reference::load((rng.below(300) * 64) as u64, 8))
-        .collect();
+    let trace: Vec<Reference> =
+        (0..20_000).map(|_| Reference::load((rng.below(300) * 64) as u64, 8)).collect();
     let mut alone = hierarchy("L1d=8K/8");
     alone.references(&trace);
     for behind in ["L2=16K/4", "L2=16K/4:excl", "L2=4K/4"] {
         let mut both = hierarchy(&format!("L1d=8K/8,{behind}"));
         both.references(&trace);
         assert_eq!(both.counters(0), alone.counters(0), "{behind}");
-        assert_eq!(
-            both.counters(1).demand().total(),
-            alone.counters(0).misses()
-        );
+        assert_eq!(both.counters(1).demand().total(), alone.counters(0).misses());
     }
     // An exclusive pair of caches holds 24 KiB together, so each of 300 lines (18.75 KiB) misses only once.
     let mut pair = hierarchy("L1d=8K/full,L2=16K/full:excl");
@@ -228,10 +217,8 @@ fn victims_wait_while_a_prefetcher_is_served() {
 
 #[test]
 fn a_sweep_costs_a_stream_prefetcher_a_few_misses_a_page() {
-    let sweep: Vec<Reference> = (0..64 << 10)
-        .step_by(64)
-        .map(|address| Reference::load(address, 8))
-        .collect();
+    let sweep: Vec<Reference> =
+        (0..64 << 10).step_by(64).map(|address| Reference::load(address, 8)).collect();
     let count = |text: &str| {
         let mut caches = hierarchy(text);
         caches.references(&sweep);
@@ -255,11 +242,7 @@ fn non_temporal_stores_leave_no_line_and_meet_in_buffers() {
     assert_eq!(lines(&caches, 0).len(), 64);
     for address in (0..4096).step_by(16) {
         let op = Op::NonTemporalStore;
-        caches.reference(Reference {
-            address,
-            bytes: 16,
-            op,
-        });
+        caches.reference(Reference { address, bytes: 16, op });
     }
     assert!(lines(&caches, 0).is_empty() && lines(&caches, 1).is_empty());
     // Four stores to a line become one write.
@@ -280,11 +263,7 @@ fn non_temporal_stores_leave_no_line_and_meet_in_buffers() {
     let mut caches = hierarchy("L1d=32K/8");
     caches.reference(Reference::store(0, 8));
     caches.reference(Reference::store(64, 8));
-    caches.reference(Reference {
-        address: 32,
-        bytes: 64,
-        op: Op::NonTemporalStore,
-    });
+    caches.reference(Reference { address: 32, bytes: 64, op: Op::NonTemporalStore });
     assert_eq!(caches.counters(0).write_backs, 2);
     assert_eq!(caches.memory().writes, 4);
 }
@@ -317,19 +296,13 @@ fn the_tlb_counts_pages() {
 #[test]
 fn fetches_go_where_the_design_says() {
     let trace = [Reference::fetch(0, 4), Reference::load(4096, 8)];
-    for (text, fetched, loaded) in [
-        ("L1i=1K/2,L1d=1K/2,L2=4K/4", 0, 1),
-        ("L1=1K/2,L2=4K/4", 1, 1),
-        ("L1d=1K/2,L2=4K/4", 0, 1),
-    ] {
+    for (text, fetched, loaded) in
+        [("L1i=1K/2,L1d=1K/2,L2=4K/4", 0, 1), ("L1=1K/2,L2=4K/4", 1, 1), ("L1d=1K/2,L2=4K/4", 0, 1)]
+    {
         let mut caches = hierarchy(text);
         caches.references(&trace);
         let first = caches.counters(0);
-        assert_eq!(
-            (first.fetches.misses, first.reads.misses),
-            (fetched, loaded),
-            "{text}"
-        );
+        assert_eq!((first.fetches.misses, first.reads.misses), (fetched, loaded), "{text}");
         let known = caches.counters(1).fetches.total();
         assert_eq!(known, u64::from(!text.starts_with("L1d")), "{text}");
     }

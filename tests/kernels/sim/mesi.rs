@@ -17,80 +17,25 @@ fn every_arrow_of_figure_3_18() {
     let none = Messages::default();
     let local = |state| (one(state, Event::LocalRead), one(state, Event::LocalWrite));
     // Local reads and writes of a line in the cache send nothing, except writes to a shared line.
-    assert_eq!(
-        local(State::Modified),
-        ((State::Modified, none), (State::Modified, none))
-    );
-    assert_eq!(
-        local(State::Exclusive),
-        ((State::Exclusive, none), (State::Modified, none))
-    );
-    let announced = Messages {
-        announcements: 1,
-        invalidations: 1,
-        ..none
-    };
-    assert_eq!(
-        local(State::Shared),
-        ((State::Shared, none), (State::Modified, announced))
-    );
-    let read = Messages {
-        reads: 1,
-        from_memory: 1,
-        ..none
-    };
-    let owned = Messages {
-        owns: 1,
-        from_memory: 1,
-        ..none
-    };
-    assert_eq!(
-        local(State::Invalid),
-        ((State::Exclusive, read), (State::Modified, owned))
-    );
+    assert_eq!(local(State::Modified), ((State::Modified, none), (State::Modified, none)));
+    assert_eq!(local(State::Exclusive), ((State::Exclusive, none), (State::Modified, none)));
+    let announced = Messages { announcements: 1, invalidations: 1, ..none };
+    assert_eq!(local(State::Shared), ((State::Shared, none), (State::Modified, announced)));
+    let read = Messages { reads: 1, from_memory: 1, ..none };
+    let owned = Messages { owns: 1, from_memory: 1, ..none };
+    assert_eq!(local(State::Invalid), ((State::Exclusive, read), (State::Modified, owned)));
     // Another core reads: a modified line goes to that core and to memory.
-    let sent = Messages {
-        reads: 1,
-        transfers: 1,
-        write_backs: 1,
-        ..none
-    };
-    assert_eq!(
-        one(State::Modified, Event::RemoteRead),
-        (State::Shared, sent)
-    );
-    assert_eq!(
-        one(State::Exclusive, Event::RemoteRead),
-        (State::Shared, read)
-    );
+    let sent = Messages { reads: 1, transfers: 1, write_backs: 1, ..none };
+    assert_eq!(one(State::Modified, Event::RemoteRead), (State::Shared, sent));
+    assert_eq!(one(State::Exclusive, Event::RemoteRead), (State::Shared, read));
     assert_eq!(one(State::Shared, Event::RemoteRead), (State::Shared, none));
     // Another core writes: a modified line goes only to that core.
-    let given = Messages {
-        owns: 1,
-        transfers: 1,
-        invalidations: 1,
-        ..none
-    };
-    assert_eq!(
-        one(State::Modified, Event::RemoteWrite),
-        (State::Invalid, given)
-    );
-    let given_up = Messages {
-        invalidations: 1,
-        ..owned
-    };
-    assert_eq!(
-        one(State::Exclusive, Event::RemoteWrite),
-        (State::Invalid, given_up)
-    );
-    assert_eq!(
-        one(State::Shared, Event::RemoteWrite),
-        (State::Invalid, announced)
-    );
-    assert_eq!(
-        one(State::Invalid, Event::RemoteWrite),
-        (State::Invalid, owned)
-    );
+    let given = Messages { owns: 1, transfers: 1, invalidations: 1, ..none };
+    assert_eq!(one(State::Modified, Event::RemoteWrite), (State::Invalid, given));
+    let given_up = Messages { invalidations: 1, ..owned };
+    assert_eq!(one(State::Exclusive, Event::RemoteWrite), (State::Invalid, given_up));
+    assert_eq!(one(State::Shared, Event::RemoteWrite), (State::Invalid, announced));
+    assert_eq!(one(State::Invalid, Event::RemoteWrite), (State::Invalid, owned));
 }
 
 #[test]
@@ -98,17 +43,9 @@ fn the_table_prints_as_one_reads_it() {
     let table = Protocol::MESI.to_string();
     let rows: Vec<Vec<&str>> = table
         .lines()
-        .map(|row| {
-            row.split("  ")
-                .map(str::trim)
-                .filter(|cell| !cell.is_empty())
-                .collect()
-        })
+        .map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
         .collect();
-    assert_eq!(
-        rows[0],
-        ["local read", "local write", "remote read", "remote write"]
-    );
+    assert_eq!(rows[0], ["local read", "local write", "remote read", "remote write"]);
     assert_eq!(rows[1], ["M M", "M", "S data, memory", "I data"]);
     assert_eq!(rows[2], ["E E", "M", "S", "I"]);
     assert_eq!(rows[3], ["S S", "M RFO, no data", "S", "I"]);
@@ -139,19 +76,14 @@ fn follow(protocol: Protocol, cores: usize, steps: &[Step]) -> Result<Mesi, Stri
         let value = number as u64 + 1;
         let (held, expected) = match what {
             Do::Read => (caches.read(core, line), *last),
-            Do::Write => (
-                caches.write(core, line, value),
-                std::mem::replace(last, value),
-            ),
+            Do::Write => (caches.write(core, line, value), std::mem::replace(last, value)),
             Do::Evict => {
                 caches.evict(core, line);
                 continue;
             }
         };
         if held != expected {
-            return Err(format!(
-                "step {number} found {held}, {expected} was written last"
-            ));
+            return Err(format!("step {number} found {held}, {expected} was written last"));
         }
         if let Some(broken) = caches.broken(line) {
             return Err(format!("step {number}: {broken:?}"));
@@ -220,17 +152,10 @@ fn a_wrong_table_is_found_out() {
         (Modified, RemoteWrite, Transition::to(Invalid)),
         (Modified, RemoteRead, Transition::to(Shared).sending()),
         // The line becomes exclusive without a check for other copies.
-        (
-            Invalid,
-            LocalRead,
-            Transition::to(Exclusive).asking(Request::Read),
-        ),
+        (Invalid, LocalRead, Transition::to(Exclusive).asking(Request::Read)),
     ] {
         let broken = Protocol::MESI.with(state, event, wrong);
-        assert!(
-            is_found_out(broken),
-            "{state:?} {event:?} {wrong:?}\n{broken}"
-        );
+        assert!(is_found_out(broken), "{state:?} {event:?} {wrong:?}\n{broken}");
     }
 }
 

@@ -114,11 +114,7 @@ impl Set {
                     let right = points_right.get(&(first, width)).copied().unwrap_or(false);
                     width /= 2;
                     // A half without ways is skipped.
-                    first += if right && first + width < ways {
-                        width
-                    } else {
-                        0
-                    };
+                    first += if right && first + width < ways { width } else { 0 };
                 }
                 first
             }),
@@ -181,10 +177,7 @@ impl Naive {
     fn new(design: Design) -> Self {
         let geometry = design.geometry;
         let set = Set::new(design.replacement, geometry.ways() as usize);
-        Naive {
-            design,
-            sets: vec![set; geometry.sets() as usize],
-        }
+        Naive { design, sets: vec![set; geometry.sets() as usize] }
     }
 
     fn set(&mut self, line: u64) -> &mut Set {
@@ -193,26 +186,16 @@ impl Naive {
     }
 
     fn look(&mut self, line: u64, write: bool) -> Looked {
-        let Design {
-            write_hit,
-            write_miss,
-            ..
-        } = self.design;
+        let Design { write_hit, write_miss, .. } = self.design;
         let set = self.set(line);
         let found = set.find(line);
         if found.is_none() && write && write_miss == WriteMiss::Around {
-            return Looked {
-                hit: false,
-                gone: None,
-                on: true,
-            };
+            return Looked { hit: false, gone: None, on: true };
         }
         let way = found.unwrap_or_else(|| set.victim());
         let mut gone = None;
         if found.is_none() {
-            gone = set.lines[way]
-                .replace(line)
-                .map(|old| (old, set.dirty[way]));
+            gone = set.lines[way].replace(line).map(|old| (old, set.dirty[way]));
             set.dirty[way] = false;
         }
         set.used(way, found.is_none());
@@ -220,11 +203,7 @@ impl Naive {
         if write && !on {
             set.dirty[way] = true;
         }
-        Looked {
-            hit: found.is_some(),
-            gone,
-            on,
-        }
+        Looked { hit: found.is_some(), gone, on }
     }
 
     fn lines_of(&self, reference: Reference) -> std::ops::RangeInclusive<u64> {
@@ -245,10 +224,7 @@ fn qlru() -> impl Strategy<Value = Replacement> {
                 _ => place,
             };
             Replacement::Qlru(Qlru {
-                hit: Hit {
-                    from_3,
-                    from_2: from_2.min(from_3),
-                },
+                hit: Hit { from_3, from_2: from_2.min(from_3) },
                 insert: Insert::Age(age),
                 place,
                 update,
@@ -289,19 +265,10 @@ fn lines() -> impl Strategy<Value = u64> {
 fn traces(fetches: bool) -> impl Strategy<Value = Vec<Reference>> {
     let mut ops = vec![Op::Load, Op::Load, Op::Store, Op::Modify];
     ops.extend(fetches.then_some(Op::Fetch));
-    let reference = (
-        0..1_u64 << 15,
-        1..100_u32,
-        prop::sample::select(ops),
-        0..6_u64,
-    );
+    let reference = (0..1_u64 << 15, 1..100_u32, prop::sample::select(ops), 0..6_u64);
     prop::collection::vec(reference, 1..400).prop_map(|references| {
         let near = |(address, bytes, op, times): (u64, u32, Op, u64)| {
-            (0..=times).map(move |time| Reference {
-                address: address + 40 * (time % 3),
-                bytes,
-                op,
-            })
+            (0..=times).map(move |time| Reference { address: address + 40 * (time % 3), bytes, op })
         };
         references.into_iter().flat_map(near).collect()
     })
@@ -321,10 +288,7 @@ impl Levels {
         let levels = &design.levels;
         Levels {
             caches: levels.iter().map(|level| Naive::new(level.cache)).collect(),
-            inclusive: levels
-                .iter()
-                .map(|level| level.inclusion == Inclusion::Inclusive)
-                .collect(),
+            inclusive: levels.iter().map(|level| level.inclusion == Inclusion::Inclusive).collect(),
             counts: vec![[[0; 2]; 3]; levels.len()],
             dropped: 0,
         }
@@ -477,22 +441,11 @@ fn agree(design: &HierarchyDesign, trace: &[Reference]) -> Result<(), TestCaseEr
     }
     for (depth, [_, reads, writes]) in naive.counts.iter().enumerate() {
         let counted = caches.counters(depth);
-        prop_assert_eq!(
-            [counted.reads.misses, counted.reads.hits],
-            *reads,
-            "level {}",
-            depth
-        );
-        prop_assert_eq!(
-            [counted.writes.misses, counted.writes.hits],
-            *writes,
-            "level {}",
-            depth
-        );
+        prop_assert_eq!([counted.reads.misses, counted.reads.hits], *reads, "level {}", depth);
+        prop_assert_eq!([counted.writes.misses, counted.writes.hits], *writes, "level {}", depth);
     }
-    let dropped: u64 = (0..naive.counts.len())
-        .map(|depth| caches.counters(depth).invalidations)
-        .sum();
+    let dropped: u64 =
+        (0..naive.counts.len()).map(|depth| caches.counters(depth).invalidations).sum();
     prop_assert_eq!(dropped, naive.dropped);
     Ok(())
 }

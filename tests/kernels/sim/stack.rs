@@ -30,11 +30,7 @@ fn every_associativity_at_once_is_every_associativity_in_turn() {
             for (reference, &needed) in trace.iter().zip(&needed) {
                 assert_eq!(cache.reference(*reference), needed <= ways);
             }
-            assert_eq!(
-                stack.misses(ways),
-                cache.counters().misses(),
-                "{sets} sets, {ways} ways"
-            );
+            assert_eq!(stack.misses(ways), cache.counters().misses(), "{sets} sets, {ways} ways");
         }
         assert_eq!(stack.references(), trace.len() as u64);
     }

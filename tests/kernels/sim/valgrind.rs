@@ -8,10 +8,7 @@ use std::process::{Command, Stdio};
 use linefill::sim::Reference;
 use linefill::sim::trace::lackey;
 
-const SOURCE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/trace/program.c"
-);
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace/program.c");
 
 /// A program with its arguments.
 pub struct Program {
@@ -34,10 +31,7 @@ impl Program {
             .arg("-o")
             .args([&file, Path::new(SOURCE)]);
         run(&mut compiler)?;
-        Ok(Program {
-            command: vec![file],
-            place: place.to_owned(),
-        })
+        Ok(Program { command: vec![file], place: place.to_owned() })
     }
 
     /// This machine's assembler on a file with this number of functions: an everyday program.
@@ -54,16 +48,11 @@ impl Program {
         };
         std::fs::write(&source, (0..functions).map(function).collect::<String>())?;
         let mut compiler = Command::new("cc");
-        run(compiler
-            .args(["-O1", "-S", "-o"])
-            .args([&assembly, &source]))?;
+        run(compiler.args(["-O1", "-S", "-o"]).args([&assembly, &source]))?;
         let name = Command::new("cc").arg("-print-prog-name=as").output()?;
         let name = String::from_utf8_lossy(&name.stdout).trim().to_owned();
         let command = [name.into(), assembly, "-o".into(), "/dev/null".into()];
-        Ok(Program {
-            command: command.into(),
-            place: place.to_owned(),
-        })
+        Ok(Program { command: command.into(), place: place.to_owned() })
     }
 
     /// The trace that lackey prints.
@@ -114,10 +103,7 @@ impl Program {
 }
 
 fn run(command: &mut Command) -> io::Result<()> {
-    let status = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()?;
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     match status.success() {
         true => Ok(()),
         false => Err(io::Error::other(format!("{command:?}: {status}"))),

@@ -108,11 +108,7 @@ impl Nested {
     const FLOAT: u64 = 4;
 
     fn new(dims: [u64; 4], reference: u64) -> Self {
-        let mut nested = Nested {
-            dims,
-            reference,
-            starts: Default::default(),
-        };
+        let mut nested = Nested { dims, reference, starts: Default::default() };
         let mut next = 0;
         nested.allocate(0, &mut next);
         nested

@@ -46,18 +46,9 @@ fn a_case_that_leaves_its_region_is_named() {
 #[test]
 fn no_kernel_is_left_out() {
     // Building these is unsafe, except `Register` and `Addition`, which have no arguments.
-    let left_out = [
-        "AlignCopies",
-        "Handover",
-        "Patch",
-        "Register",
-        "Addition",
-        "PageAlias",
-    ];
+    let left_out = ["AlignCopies", "Handover", "Patch", "Register", "Addition", "PageAlias"];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernel");
-    let subjects = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
+    let subjects = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let files = subjects.flat_map(|subject| files_below(&subject));
     let mut found = 0;
     for path in files {
@@ -102,10 +93,7 @@ fn ends_well(output: &Output) {
 
 /// Runs one of the ignored tests below in a separate process.
 fn rerun(test: &str) -> Output {
-    child::after("ulimit -c 0; ", module_path!(), test)
-        .env("RUST_BACKTRACE", "0")
-        .output()
-        .unwrap()
+    child::after("ulimit -c 0; ", module_path!(), test).env("RUST_BACKTRACE", "0").output().unwrap()
 }
 
 /// Builds and runs `cases` cases, and returns how many of each family were built.
@@ -127,10 +115,7 @@ fn build(mut runner: TestRunner) -> BTreeMap<&'static str, u32> {
     match result {
         Ok(()) => built.into_inner(),
         Err(TestError::Fail(reason, data)) => {
-            let read = data
-                .iter()
-                .rposition(|byte| *byte != 0)
-                .map_or(0, |last| last + 1);
+            let read = data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
             panic!("{reason}: {:?}", &data[..read])
         }
         Err(error) => panic!("{error}"),

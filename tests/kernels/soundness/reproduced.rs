@@ -27,18 +27,11 @@ fn a_distance_whose_multiple_wraps_is_refused() {
 #[test]
 fn a_skew_that_wraps_is_refused() {
     let mut memory = page();
-    let layout = Layout::npad(15)
-        .pointer_in_word(15)
-        .skewed(0_usize.wrapping_sub(64));
+    let layout = Layout::npad(15).pointer_in_word(15).skewed(0_usize.wrapping_sub(64));
     let ring = Ring::new(memory.region(), layout, 1, Order::Sequential);
     let walk = |ring| Walk::new(ring, Step::Inc).unwrap().run(1000);
     ring.map(walk).unwrap_err();
-    let ring = Ring::new(
-        memory.region(),
-        layout.pointer_in_word(8),
-        1,
-        Order::Sequential,
-    );
+    let ring = Ring::new(memory.region(), layout.pointer_in_word(8), 1, Order::Sequential);
     let add_up = |ring| TwoFields::new(ring, [0, 1]).unwrap().run(1);
     ring.map(add_up).unwrap_err();
 }

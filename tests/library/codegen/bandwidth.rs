@@ -54,11 +54,7 @@ fn accesses(name: &str) -> [Vec<Instruction>; 2] {
     [true, false].map(|load| {
         let of_kind = |i: &&Instruction| {
             let traffic = traffic([*i]);
-            if load {
-                traffic.loads > 0
-            } else {
-                traffic.stores > 0
-            }
+            if load { traffic.loads > 0 } else { traffic.stores > 0 }
         };
         body.iter().filter(of_kind).copied().collect()
     })
@@ -133,12 +129,7 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
             let read: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
             assert_eq!(read, bases.repeat(8), "{kind}{width}");
         }
-        for (kind, sources) in [
-            ("add", 2),
-            ("add_three", 3),
-            ("triad", 2),
-            ("triad_stream", 2),
-        ] {
+        for (kind, sources) in [("add", 2), ("add_three", 3), ("triad", 2), ("triad_stream", 2)] {
             let [loads, stores] = accesses(&format!("linefill_bandwidth_{kind}{width}"));
             for base in [Register::RDI, Register::R9, Register::R10] {
                 let read = base != Register::R10 || sources == 3;

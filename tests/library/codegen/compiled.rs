@@ -37,11 +37,7 @@ impl Compiled {
             .arg(Path::new(fixtures).join(fixture).with_extension("rs"))
             .output()
             .unwrap();
-        assert!(
-            ran.status.success(),
-            "{}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         let bytes = std::fs::read(&output).unwrap();
         std::fs::remove_file(output).unwrap();
         Compiled(bytes)
@@ -50,12 +46,8 @@ impl Compiled {
     /// The names of all functions.
     pub fn functions(&self) -> Vec<String> {
         let file = object::File::parse(&*self.0).unwrap();
-        let functions = file
-            .symbols()
-            .filter(|symbol| symbol.kind() == object::SymbolKind::Text);
-        functions
-            .map(|symbol| symbol.name().unwrap().to_owned())
-            .collect()
+        let functions = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+        functions.map(|symbol| symbol.name().unwrap().to_owned()).collect()
     }
 
     /// The instructions of a function.
@@ -66,9 +58,7 @@ impl Compiled {
         let (from, size) = (symbol.address() as usize, symbol.size() as usize);
         let section = section.unwrap();
         let bytes = &section.data().unwrap()[from..][..size];
-        Decoder::new(64, bytes, DecoderOptions::NONE)
-            .iter()
-            .collect()
+        Decoder::new(64, bytes, DecoderOptions::NONE).iter().collect()
     }
 
     /// The size of a function in bytes.
@@ -140,12 +130,7 @@ fn straight_on(code: &[Instruction]) -> &[Instruction] {
 #[test]
 fn the_hot_path_goes_straight_to_its_return_and_the_cold_block_lies_behind() {
     let compiled = Compiled::at("3");
-    for name in [
-        "then_is_cold",
-        "else_is_cold",
-        "then_calls_cold",
-        "else_calls_cold",
-    ] {
+    for name in ["then_is_cold", "else_is_cold", "then_calls_cold", "else_calls_cold"] {
         let code = compiled.code(name);
         let hot = straight_on(&code);
         let behind = hot[hot.len() - 1].next_ip();

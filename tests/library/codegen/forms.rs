@@ -35,12 +35,7 @@ const fn each(
         name,
         mnemonic,
         times,
-        traffic: Traffic {
-            loads: loads.0,
-            read: loads.1,
-            stores: stores.0,
-            written: stores.1,
-        },
+        traffic: Traffic { loads: loads.0, read: loads.1, stores: stores.0, written: stores.1 },
         innermost: false,
     }
 }
@@ -53,14 +48,7 @@ const fn stores(
     times: usize,
     width: usize,
 ) -> Loop {
-    each(
-        family,
-        name,
-        mnemonic,
-        times,
-        (0, 0),
-        (times, times * width),
-    )
+    each(family, name, mnemonic, times, (0, 0), (times, times * width))
 }
 
 /// A step with a prefetch, whose address it also loads.
@@ -74,10 +62,7 @@ const NONE: (usize, usize) = (0, 0);
 const LOOPS: [Loop; 45] = [
     stores("fill", "cached", Mnemonic::Movdqa, 4, 16),
     stores("fill", "half", Mnemonic::Movntdq, 2, 16),
-    Loop {
-        innermost: true,
-        ..stores("fill", "interleaved", Mnemonic::Movntdq, 1, 16)
-    },
+    Loop { innermost: true, ..stores("fill", "interleaved", Mnemonic::Movntdq, 1, 16) },
     stores("fill", "quarter", Mnemonic::Movntdq, 1, 16),
     stores("fill", "stream", Mnemonic::Movntdq, 4, 16),
     stores("fill", "three_quarters", Mnemonic::Movntdq, 3, 16),
@@ -141,9 +126,7 @@ fn mangled(kernel: &Loop) -> String {
 fn kernels(compiled: &Compiled) -> Vec<(String, Vec<Instruction>)> {
     let functions = compiled.functions().into_iter();
     let kernels = functions.filter(|name| name.contains("10intrinsics"));
-    kernels
-        .map(|name| (name.clone(), compiled.code(&name)))
-        .collect()
+    kernels.map(|name| (name.clone(), compiled.code(&name))).collect()
 }
 
 /// The ranges of code that end in a branch to their start: the innermost ones, or else the outermost ones.

@@ -58,11 +58,7 @@ fn a_value_is_stored_from_the_register_that_it_was_loaded_into() {
             assert_eq!(bases, [Register::RDI], "{name}");
         }
         let renamed = name.ends_with("_renamed");
-        let from = if renamed {
-            Register::RDI
-        } else {
-            Register::RSI
-        };
+        let from = if renamed { Register::RDI } else { Register::RSI };
         assert_eq!(base(load), from, "{name}");
         for store in stores {
             if name.ends_with("_general") {
@@ -81,9 +77,8 @@ fn nothing_else_is_in_a_round_trip() {
     for Stated { name, .. } in STATED {
         let kernel = Kernel::named(name);
         let body = kernel.innermost().unwrap().iter();
-        let others: Vec<_> = body
-            .filter(|instruction| traffic([*instruction]) == traffic([]))
-            .collect();
+        let others: Vec<_> =
+            body.filter(|instruction| traffic([*instruction]) == traffic([])).collect();
         let carried = usize::from(name.ends_with("_general"));
         let texts: Vec<_> = others.iter().map(|other| text(other)).collect();
         assert_eq!(texts[carried..], ["dec rdx", "Jne"], "{name}");

@@ -27,10 +27,7 @@ impl Kernel {
     fn decoded(kernel: symbols::Code) -> Kernel {
         let address = kernel.bytes.as_ptr().addr() as u64;
         let decoder = Decoder::with_ip(64, kernel.bytes, address, DecoderOptions::NONE);
-        Kernel {
-            name: kernel.name,
-            code: decoder.into_iter().collect(),
-        }
+        Kernel { name: kernel.name, code: decoder.into_iter().collect() }
     }
 
     /// The body of the innermost loop: the shortest range that ends in a branch to its start.
@@ -71,12 +68,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub const NONE: Traffic = Traffic {
-        loads: 0,
-        stores: 0,
-        read: 0,
-        written: 0,
-    };
+    pub const NONE: Traffic = Traffic { loads: 0, stores: 0, read: 0, written: 0 };
 }
 
 /// Instructions that flush or write back a line.
@@ -112,10 +104,8 @@ pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
 /// The mnemonic of the only instruction of `name` that stores or loads.
 pub fn access(name: &str) -> Mnemonic {
     let kernel = Kernel::named(name);
-    let with_memory = kernel
-        .code
-        .iter()
-        .filter(|instruction| traffic([*instruction]) != Traffic::default());
+    let with_memory =
+        kernel.code.iter().filter(|instruction| traffic([*instruction]) != Traffic::default());
     let found: BTreeSet<_> = with_memory.map(Instruction::mnemonic).collect();
     assert_eq!(found.len(), 1, "{name}: {found:?}");
     found.into_iter().next().unwrap()
@@ -125,7 +115,5 @@ pub fn access(name: &str) -> Mnemonic {
 pub fn accesses(name: &str) -> Vec<Instruction> {
     let kernel = Kernel::named(name);
     let body = kernel.innermost().unwrap().iter();
-    body.filter(|instruction| traffic([*instruction]) != traffic([]))
-        .copied()
-        .collect()
+    body.filter(|instruction| traffic([*instruction]) != traffic([])).copied().collect()
 }

@@ -14,15 +14,9 @@ fn the_compiled_sum_is_that_of_its_model() {
     if !untested::starts("gcc") {
         return;
     }
-    let context = Context {
-        features: Features::detect(),
-        host: &Linux,
-    };
+    let context = Context { features: Features::detect(), host: &Linux };
     for compiled in [Compiled::Plain, Compiled::Prefetching, Compiled::LeftOut] {
-        let setup = SumSetup {
-            bytes: 40 * LINE,
-            compiled,
-        };
+        let setup = SumSetup { bytes: 40 * LINE, compiled };
         let mut bytes = [vec![0; 42 * LINE], vec![0; 42 * LINE]];
         let kernels = bytes.each_mut().map(|bytes| {
             let prepared = setup.prepare(Region::new(bytes).unwrap(), &context);

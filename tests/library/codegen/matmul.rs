@@ -17,20 +17,11 @@ pub const STATED: &[Stated] = &[
 ];
 
 /// An element of `mul1`, once per k2.
-const ONE_DOUBLE: Traffic = Traffic {
-    loads: 1,
-    read: 8,
-    ..Traffic::NONE
-};
+const ONE_DOUBLE: Traffic = Traffic { loads: 1, read: 8, ..Traffic::NONE };
 
 /// Adding to a tile of the result: three registers of `bytes` per row.
 const fn result(rows: usize, bytes: usize) -> Traffic {
-    Traffic {
-        loads: 3 * rows,
-        stores: 3 * rows,
-        read: 3 * rows * bytes,
-        written: 3 * rows * bytes,
-    }
+    Traffic { loads: 3 * rows, stores: 3 * rows, read: 3 * rows * bytes, written: 3 * rows * bytes }
 }
 
 /// The instructions of `name` that use a vector register.
@@ -66,10 +57,7 @@ fn the_products_of_an_element_are_added_in_turn() {
     let kernel = Kernel::named("linefill_matmul_dot");
     let body: Vec<_> = kernel.innermost().unwrap().iter().map(text).collect();
     let arithmetic: Vec<_> = body.iter().filter(|text| text.contains("xmm")).collect();
-    assert_eq!(
-        arithmetic,
-        ["movsd xmm1,[rdi]", "mulsd xmm1,[rsi]", "addsd xmm0,xmm1"]
-    );
+    assert_eq!(arithmetic, ["movsd xmm1,[rdi]", "mulsd xmm1,[rsi]", "addsd xmm0,xmm1"]);
 }
 
 #[test]
@@ -88,11 +76,7 @@ fn the_vectorised_way_is_that_of_the_appendix() {
 #[test]
 fn a_tile_has_a_register_and_a_multiply_add_for_each_of_its_parts() {
     for (name, parts, wide) in [
-        (
-            "linefill_tile_avx2",
-            12,
-            Register::is_ymm as fn(Register) -> bool,
-        ),
+        ("linefill_tile_avx2", 12, Register::is_ymm as fn(Register) -> bool),
         ("linefill_tile_avx512", 24, Register::is_zmm),
     ] {
         let kernel = Kernel::named(name);
@@ -107,11 +91,7 @@ fn a_tile_has_a_register_and_a_multiply_add_for_each_of_its_parts() {
         }
         let sums: BTreeSet<_> = fused.iter().map(|i| i.op0_register()).collect();
         assert_eq!(sums.len(), parts, "{name}");
-        let loads = [
-            Mnemonic::Vbroadcastsd,
-            Mnemonic::Vfmadd231pd,
-            Mnemonic::Vmovapd,
-        ];
+        let loads = [Mnemonic::Vbroadcastsd, Mnemonic::Vfmadd231pd, Mnemonic::Vmovapd];
         let vector: Vec<_> = body.iter().copied().filter(names_vector).collect();
         assert_eq!(mnemonics(&vector), BTreeSet::from(loads), "{name}");
     }

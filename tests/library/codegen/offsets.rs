@@ -101,10 +101,7 @@ fn aligned_bursts_differ_from_their_neighbours_in_the_instruction() {
         };
         let any = texts(&format!("linefill_burst_{direction}16"));
         let aligned = texts(&format!("linefill_burst_{direction}16_aligned"));
-        let replaced: Vec<_> = any
-            .iter()
-            .map(|text| text.replace("movdqu", "movdqa"))
-            .collect();
+        let replaced: Vec<_> = any.iter().map(|text| text.replace("movdqu", "movdqa")).collect();
         assert_ne!(any, aligned);
         assert_eq!(replaced, aligned);
     }

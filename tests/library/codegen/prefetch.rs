@@ -27,15 +27,9 @@ fn one_access_a_page_is_a_load_or_a_prefetch() {
     let load = Kernel::named("linefill_translate_load").texts();
     let prefetch = Kernel::named("linefill_translate_prefetch").texts();
     assert_eq!(load.len(), prefetch.len());
-    let pairs = load
-        .into_iter()
-        .zip(prefetch)
-        .filter(|(one, other)| one != other);
+    let pairs = load.into_iter().zip(prefetch).filter(|(one, other)| one != other);
     let differing: Vec<_> = pairs.collect();
-    let expected = (
-        "mov r9,[rdi+rax]".to_owned(),
-        "prefetcht0 [rdi+rax]".to_owned(),
-    );
+    let expected = ("mov r9,[rdi+rax]".to_owned(), "prefetcht0 [rdi+rax]".to_owned());
     assert_eq!(differing, [expected]);
 }
 
@@ -56,10 +50,7 @@ fn a_prefetch_differs_from_the_plain_walk_by_its_address_and_itself() {
         ] {
             let mut code = texts(&format!("linefill_prefetch_{hint}{pace}"));
             let added: Vec<_> = code.drain(..2).collect();
-            assert_eq!(
-                added,
-                ["mov r10,[rax+rdx]", &format!("{instruction} [r10]")]
-            );
+            assert_eq!(added, ["mov r10,[rax+rdx]", &format!("{instruction} [r10]")]);
             assert_eq!(code, plain);
         }
     }
@@ -74,10 +65,7 @@ fn serial_and_overlapped_walks_differ_in_one_register() {
         let serial = Kernel::named(&format!("{}_serial", kernel.name));
         let pairs = kernel.texts().into_iter().zip(serial.texts());
         let differing: Vec<_> = pairs.filter(|(one, other)| one != other).collect();
-        assert_eq!(
-            differing,
-            [("add r11,r8".to_owned(), "add rax,r8".to_owned())]
-        );
+        assert_eq!(differing, [("add r11,r8".to_owned(), "add rax,r8".to_owned())]);
         assert_eq!(kernel.code.len(), serial.code.len());
     }
 }
@@ -89,11 +77,7 @@ fn the_dial_enters_a_run_of_four_byte_multiplications_before_its_end() {
         if !kernel.name.starts_with("linefill_prefetch_") {
             continue;
         }
-        let run: Vec<_> = kernel
-            .code
-            .iter()
-            .filter(|i| i.mnemonic() == Mnemonic::Imul)
-            .collect();
+        let run: Vec<_> = kernel.code.iter().filter(|i| i.mnemonic() == Mnemonic::Imul).collect();
         assert_eq!(run.len(), linefill::kernel::MOST_WORK as usize);
         assert!(run.iter().all(|imul| text(imul) == "imul r8d,r8d"));
         for (index, imul) in run.iter().enumerate() {

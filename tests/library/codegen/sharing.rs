@@ -6,20 +6,10 @@ use super::kernel::{Kernel, Traffic};
 use super::{Stated, stated};
 
 /// The load of the word after the last increment.
-const AGAIN: Traffic = Traffic {
-    loads: 1,
-    stores: 0,
-    read: 8,
-    written: 0,
-};
+const AGAIN: Traffic = Traffic { loads: 1, stores: 0, read: 8, written: 0 };
 
 /// The store that passes the token on.
-const PASSED_ON: Traffic = Traffic {
-    loads: 0,
-    stores: 1,
-    read: 0,
-    written: 8,
-};
+const PASSED_ON: Traffic = Traffic { loads: 0, stores: 1, read: 0, written: 8 };
 
 pub const STATED: &[Stated] = &[
     stated("linefill_increment_plain", 1, 1, 8, 8).and_outside(AGAIN),
@@ -86,11 +76,7 @@ fn a_line_is_fetched_by_the_prefetch_in_the_name_and_nothing_else_differs() {
             let at = at.expect("has a prefetch");
             assert_eq!(
                 code[at - 2..=at],
-                [
-                    "lea r10,[rdx+r9]",
-                    "and r10,rcx",
-                    &format!("{instruction} [rdi+r10]")
-                ]
+                ["lea r10,[rdx+r9]", "and r10,rcx", &format!("{instruction} [rdi+r10]")]
             );
             code.drain(at - 2..=at);
             code.retain(|text| text != "nop");

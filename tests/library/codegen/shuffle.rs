@@ -32,10 +32,7 @@ pub const STATED: &[Stated] = &[
 /// out-of-order CPU.
 #[test]
 fn an_exchange_is_as_many_instructions_as_the_header_says() {
-    for (name, instructions) in [
-        ("linefill_shuffle_random", 40),
-        ("linefill_shuffle_table", 13),
-    ] {
+    for (name, instructions) in [("linefill_shuffle_random", 40), ("linefill_shuffle_table", 13)] {
         let kernel = Kernel::named(name);
         let body = kernel.innermost().unwrap();
         // The loop of the drawing kernel ends before the code for its rare branches.

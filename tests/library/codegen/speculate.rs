@@ -16,11 +16,7 @@ pub const STATED: &[Stated] = &[
 fn a_load_that_is_ordered_differs_by_the_index_that_makes_it_wait() {
     for (name, free, ordered) in [
         ("linefill_speculate", "mov r9,[r11+r10]", "mov r9,[r11+r8]"),
-        (
-            "linefill_speculate_miss",
-            "mov rdx,[rdx+rax]",
-            "mov rdx,[rdx+r8]",
-        ),
+        ("linefill_speculate_miss", "mov rdx,[rdx+rax]", "mov rdx,[rdx+r8]"),
     ] {
         let texts = Kernel::named(name).texts();
         let others = Kernel::named(&format!("{name}_ordered")).texts();
@@ -35,10 +31,7 @@ fn a_load_that_is_ordered_differs_by_the_index_that_makes_it_wait() {
 #[test]
 fn both_halves_multiply_as_often() {
     let kernel = Kernel::named("linefill_speculate");
-    let store = kernel
-        .code
-        .iter()
-        .position(|i| text(i) == "mov [rdi+r8],rax");
+    let store = kernel.code.iter().position(|i| text(i) == "mov [rdi+r8],rax");
     let (before, behind) = kernel.code.split_at(store.unwrap());
     let chain = |code: &[iced_x86::Instruction]| -> Vec<String> {
         let products = code.iter().filter(|i| i.mnemonic() == Mnemonic::Imul);

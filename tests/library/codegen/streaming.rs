@@ -92,14 +92,8 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
         ("linefill_load_cached32", "linefill_load_stream32"),
         ("linefill_load_cached64", "linefill_load_stream64"),
         ("linefill_load_blocks_cached", "linefill_load_blocks_stream"),
-        (
-            "linefill_load_blocks_cached32",
-            "linefill_load_blocks_stream32",
-        ),
-        (
-            "linefill_load_blocks_cached64",
-            "linefill_load_blocks_stream64",
-        ),
+        ("linefill_load_blocks_cached32", "linefill_load_blocks_stream32"),
+        ("linefill_load_blocks_cached64", "linefill_load_blocks_stream64"),
         ("linefill_rewrite", "linefill_rewrite_stream"),
     ] {
         let (from, to) = (access(cached), access(streamed));
@@ -132,10 +126,8 @@ fn whole_and_split_orders_differ_in_displacements_alone_and_branch_only_to_loop(
         if !kernel.name.starts_with("linefill_orders_") {
             continue;
         }
-        let branches = kernel
-            .code
-            .iter()
-            .filter(|i| i.is_jcc_short_or_near() || i.is_jmp_short_or_near());
+        let branches =
+            kernel.code.iter().filter(|i| i.is_jcc_short_or_near() || i.is_jmp_short_or_near());
         assert_eq!(branches.count(), 1, "{}", kernel.name);
     }
 }

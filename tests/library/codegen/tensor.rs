@@ -59,17 +59,11 @@ fn count(code: &[Instruction], mnemonic: Mnemonic) -> usize {
 
 #[test]
 fn a_read_executes_as_many_instructions_and_branches_as_are_told() {
-    assert!(
-        Get::ALL
-            .iter()
-            .all(|get| GETS.iter().any(|row| row.1 == *get))
-    );
+    assert!(Get::ALL.iter().all(|get| GETS.iter().any(|row| row.1 == *get)));
     for (name, get) in GETS {
         let read = of_a_read(&Kernel::named(name));
         assert_eq!(read.len(), get.instructions() as usize, "{name}");
-        let branches = read
-            .iter()
-            .filter(|i| i.flow_control() != FlowControl::Next);
+        let branches = read.iter().filter(|i| i.flow_control() != FlowControl::Next);
         assert_eq!(branches.count(), get.branches() as usize, "{name}");
     }
 }
@@ -111,10 +105,7 @@ fn masks_take_the_place_of_remainders_by_powers_of_two_alone() {
     };
     let remainders = texts("linefill_tensor_strides");
     let masks = texts("linefill_tensor_masks");
-    let negated = remainders
-        .iter()
-        .filter(|text| text.starts_with("neg"))
-        .count();
+    let negated = remainders.iter().filter(|text| text.starts_with("neg")).count();
     assert_eq!(negated, 3);
     assert_eq!(remainders.len() - masks.len(), 2 * negated);
     for mask in ["and eax,3Fh", "and edx,0Fh", "and edx,1Fh"] {

@@ -20,13 +20,7 @@ use linefill::pattern::{
 use crate::common::untested;
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
-    Work {
-        loads,
-        stores,
-        bytes_read,
-        bytes_written,
-        ..Work::default()
-    }
+    Work { loads, stores, bytes_read, bytes_written, ..Work::default() }
 }
 
 /// The work that a kernel declares, if `build` makes it from a region.
@@ -75,16 +69,10 @@ fn lines_again_and_stores_that_wait() {
 
 #[test]
 fn code_at_an_offset() {
-    for (placed, instructions) in [
-        (Placed::Loop24, 7),
-        (Placed::Loop48, 13),
-        (Placed::Target, 10),
-    ] {
+    for (placed, instructions) in [(Placed::Loop24, 7), (Placed::Loop48, 13), (Placed::Target, 10)]
+    {
         let found = CodeAlign::new(placed, 63).unwrap().work();
-        let expected = Work {
-            instructions,
-            ..Work::default()
-        };
+        let expected = Work { instructions, ..Work::default() };
         assert_eq!(found, expected, "{placed:?}");
     }
     let error = CodeAlign::new(Placed::Loop24, 64).unwrap_err();
@@ -118,11 +106,7 @@ fn shuffles_and_chains() {
     ] {
         let found = declared(|region| {
             let shuffle = Shuffle::new(Deck::new(region, 100, indices, 1).unwrap());
-            if staged {
-                shuffle.staged(8).unwrap().work()
-            } else {
-                shuffle.work()
-            }
+            if staged { shuffle.staged(8).unwrap().work() } else { shuffle.work() }
         });
         assert_eq!(found, expected, "{indices:?}, staged: {staged}");
     }
@@ -149,11 +133,9 @@ fn pairs() {
 #[test]
 fn orders() {
     let features = Features::detect();
-    for (arrangement, loads) in [
-        (Arrangement::Whole, 32),
-        (Arrangement::Split, 32),
-        (Arrangement::Apart, 8),
-    ] {
+    for (arrangement, loads) in
+        [(Arrangement::Whole, 32), (Arrangement::Split, 32), (Arrangement::Apart, 8)]
+    {
         if arrangement == Arrangement::Apart && features.avx2().is_none() {
             untested::machine("the CPU has no AVX2, which orders apart need");
             continue;
@@ -236,11 +218,7 @@ fn stores_of_every_width_this_cpu_has() {
 
 #[test]
 fn fills_and_loads_of_lines() {
-    for way in [
-        FillWay::Cached,
-        FillWay::NonTemporal,
-        FillWay::Interleaved { lines: 12 },
-    ] {
+    for way in [FillWay::Cached, FillWay::NonTemporal, FillWay::Interleaved { lines: 12 }] {
         let found = declared(|region| FillLines::new(region, way).unwrap().work());
         assert_eq!(found, work(0, 4, 0, 64), "{way:?}");
     }
@@ -256,9 +234,7 @@ fn fills_and_loads_of_lines() {
         let Some(vector) = Vector::of(bytes, features) else {
             continue;
         };
-        let past = features
-            .sse41()
-            .map(|sse41| LoadWay::NonTemporal(sse41, vector));
+        let past = features.sse41().map(|sse41| LoadWay::NonTemporal(sse41, vector));
         for way in [Some(LoadWay::Cached(vector)), past].into_iter().flatten() {
             let found = declared(|region| LoadLines::new(region, way).work());
             assert_eq!(found, work(loads, 0, 64, 0));
@@ -325,11 +301,7 @@ fn bursts_are_eight_accesses() {
     }
     let aligned = |transfer| {
         let places = Places::fixed(0, 16);
-        declared(|region| {
-            Burst::new(region, places, transfer, Width::W16)
-                .unwrap()
-                .work()
-        })
+        declared(|region| Burst::new(region, places, transfer, Width::W16).unwrap().work())
     };
     assert_eq!(aligned(Transfer::LoadAligned), work(8, 0, 128, 0));
     assert_eq!(aligned(Transfer::StoreAligned), work(0, 8, 0, 128));
@@ -342,10 +314,7 @@ fn stores_that_are_loaded() {
         |trip: Trip| declared(|region| Forward::new(region, trip, 0, 0, features).unwrap().work());
     assert_eq!(forward(Trip::new(8, 2)), work(1, 1, 2, 8));
     assert_eq!(forward(Trip::new(4, 8).by(Passing::Two)), work(1, 2, 8, 8));
-    assert_eq!(
-        forward(Trip::new(16, 8).by(Passing::General)),
-        work(1, 1, 8, 16)
-    );
+    assert_eq!(forward(Trip::new(16, 8).by(Passing::General)), work(1, 1, 8, 16));
     let alias = declared(|region| {
         let alias = Alias4K::new(region, 0, 4096, StoreAddress::Early);
         alias.unwrap().work()
@@ -366,10 +335,9 @@ fn loads_behind_stores_that_come_late() {
 
 #[test]
 fn lines_that_are_taken() {
-    for (way, expected) in [
-        (AcquireWay::Store, work(0, 1, 0, 8)),
-        (AcquireWay::Add, work(1, 1, 8, 8)),
-    ] {
+    for (way, expected) in
+        [(AcquireWay::Store, work(0, 1, 0, 8)), (AcquireWay::Add, work(1, 1, 8, 8))]
+    {
         for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
             let found = declared(|region| {
                 let words = region.into_atomics();
@@ -384,13 +352,8 @@ fn lines_that_are_taken() {
 
 #[test]
 fn increments_of_shared_words() {
-    let increment = |way| {
-        declared(|region| {
-            Increment::new(region.into_atomics(), 3, way)
-                .unwrap()
-                .work()
-        })
-    };
+    let increment =
+        |way| declared(|region| Increment::new(region.into_atomics(), 3, way).unwrap().work());
     assert_eq!(increment(IncrementWay::Plain), work(1, 1, 8, 8));
     assert_eq!(increment(IncrementWay::FetchAdd), work(1, 1, 8, 8));
     assert_eq!(increment(IncrementWay::CompareExchange), work(2, 1, 16, 8));

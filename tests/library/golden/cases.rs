@@ -104,9 +104,7 @@ fn every_experiment_has_the_same_cases() {
             }
         }
     }
-    golden
-        .explaining(move |key, old, new| first_change(places.get(key), old, new))
-        .check();
+    golden.explaining(move |key, old, new| first_change(places.get(key), old, new)).check();
 }
 
 #[test]
@@ -179,16 +177,9 @@ const WANTED: [Feature; 6] = [
 /// The machines whose cases are traced, the maximum bytes of such a case, and the number of accesses hashed.
 /// The small machine has all its cache levels in 128 KiB, so that its memory needs only 1 MiB.
 fn traced() -> [(Known, usize, usize); 3] {
-    let small = Known {
-        name: "the small machine",
-        machine: machines::small(),
-    };
+    let small = Known { name: "the small machine", machine: machines::small() };
     let [server, zen, _] = machines::known();
-    [
-        (small, 8 << 20, ACCESSES),
-        (server, 64 << 10, FEW_ACCESSES),
-        (zen, 64 << 10, FEW_ACCESSES),
-    ]
+    [(small, 8 << 20, ACCESSES), (server, 64 << 10, FEW_ACCESSES), (zen, 64 << 10, FEW_ACCESSES)]
 }
 
 /// The cases by series, in order.
@@ -301,13 +292,7 @@ impl Tracer {
         let (mut region, _) = self.arena.region(case.setup.bytes(), PageRequest::Base)?;
         // A trace must not depend on what another case left in the memory.
         region.bytes_mut().fill(0);
-        let subject = case.setup.traced(
-            region,
-            &Context {
-                features,
-                host: &Linux,
-            },
-        )?;
+        let subject = case.setup.traced(region, &Context { features, host: &Linux })?;
         Ok(hash_of(subject, self.accesses))
     }
 }
@@ -316,22 +301,14 @@ impl Tracer {
 fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
     let mut hash = Hash::default();
     match subject {
-        Workload::Steady {
-            mut kernel,
-            period,
-            beside,
-        } => {
+        Workload::Steady { mut kernel, period, beside } => {
             hash.word(1 + u64::from(beside.is_some()));
             hash.word(period);
             hash_trace(&mut *kernel, most, &mut hash);
         }
         Workload::Threads { workers, timing } => {
             match timing {
-                Timing::AtOnce {
-                    sample,
-                    period,
-                    in_step,
-                } => {
+                Timing::AtOnce { sample, period, in_step } => {
                     hash.word(3);
                     hash.word(match sample {
                         SampleOf::First => 0,
@@ -346,9 +323,7 @@ fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
                     hash.word(4);
                     hash.word(period);
                 }
-                Timing::Runs {
-                    operations, less, ..
-                } => {
+                Timing::Runs { operations, less, .. } => {
                     hash.word(6);
                     hash.word(operations);
                     hash.word(less.map_or(0, f64::to_bits));
@@ -405,14 +380,7 @@ fn hash_access(access: Access, hash: &mut Hash) {
 }
 
 fn hash_work(work: Work, hash: &mut Hash) {
-    let Work {
-        loads,
-        stores,
-        bytes_read,
-        bytes_written,
-        flops,
-        instructions,
-    } = work;
+    let Work { loads, stores, bytes_read, bytes_written, flops, instructions } = work;
     for count in [loads, stores, bytes_read, bytes_written] {
         hash.word(count.into());
     }

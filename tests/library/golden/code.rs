@@ -57,11 +57,8 @@ fn hash(kernel: &symbols::Code) -> Hash {
 /// The number of instructions at the start of `code` that are padding: nops, possibly after a jump to their
 /// end, which the GNU assembler adds before long padding.
 fn fill(code: &[Instruction]) -> usize {
-    let empty = |code: &[Instruction]| {
-        code.iter()
-            .take_while(|of| of.mnemonic() == Mnemonic::Nop)
-            .count()
-    };
+    let empty =
+        |code: &[Instruction]| code.iter().take_while(|of| of.mnemonic() == Mnemonic::Nop).count();
     if code[0].flow_control() != FlowControl::UnconditionalBranch {
         return empty(code);
     }

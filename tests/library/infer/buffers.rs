@@ -18,24 +18,20 @@ fn the_line_comes_out_of_offsets() {
             })
         };
         for (share, allowed) in [(0.0, 0.0), (0.02, 0.0), (0.04, 0.1)] {
-            let wrong = errors(share, &truth, |noise| {
-                Some(line(&noise.curve(times()), 8.0)?.value)
-            });
+            let wrong =
+                errors(share, &truth, |noise| Some(line(&noise.curve(times()), 8.0)?.value));
             assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
         }
     }
-    let flat: Vec<(f64, Interval)> = (0..64)
-        .map(|at| (f64::from(at), Interval::exact(4.0)))
-        .collect();
+    let flat: Vec<(f64, Interval)> =
+        (0..64).map(|at| (f64::from(at), Interval::exact(4.0))).collect();
     assert_eq!(line(&flat, 8.0), None);
 }
 
 #[test]
 fn entries_and_buffers_come_out_of_their_knees() {
     let pages = |truth: f64| {
-        let some = [
-            16.0, 32.0, 48.0, 56.0, 64.0, 72.0, 80.0, 96.0, 104.0, 128.0, 256.0, 384.0,
-        ];
+        let some = [16.0, 32.0, 48.0, 56.0, 64.0, 72.0, 80.0, 96.0, 104.0, 128.0, 256.0, 384.0];
         some.map(|pages| (pages, if pages <= truth { 4.0 } else { 11.0 }))
     };
     for truth in [64.0, 72.0, 96.0] {
@@ -45,10 +41,7 @@ fn entries_and_buffers_come_out_of_their_knees() {
         });
         assert_eq!(wrong, 0.0, "{truth}");
     }
-    assert_eq!(
-        entries(&Noise::new(1, 0.0).curve(pages(1000.0)), 16.0, 384.0),
-        None
-    );
+    assert_eq!(entries(&Noise::new(1, 0.0).curve(pages(1000.0)), 16.0, 384.0), None);
 
     let streams = |truth: u32| {
         (1..=24).map(move |n: u32| (f64::from(n), if n <= truth { 8.0 } else { 160.0 }))
@@ -67,9 +60,7 @@ fn entries_and_buffers_come_out_of_their_knees() {
         17.. => 180.0,
     };
     let times = move || (1..=24).map(move |n: u32| (f64::from(n), sloping(n)));
-    let wrong = errors(0.05, &16, |noise| {
-        Some(last_before_rise(&noise.curve(times()))?.value)
-    });
+    let wrong = errors(0.05, &16, |noise| Some(last_before_rise(&noise.curve(times()))?.value));
     assert_eq!(wrong, 0.0);
 
     // A number that is 5 % short of the truth takes hardly longer.
@@ -152,16 +143,7 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
     assert_eq!(exact(&[10.0, 10.0]), Some(Interval::exact(1.0)));
     assert_eq!(exact(&[10.0, 20.0]), Some(Interval::exact(2.0)));
     // A second group of cores has a limit of its own: 78 cores of 128 read 360.
-    let groups = [
-        (1, 12),
-        (2, 24),
-        (4, 48),
-        (8, 96),
-        (16, 192),
-        (32, 200),
-        (64, 200),
-        (128, 400),
-    ];
+    let groups = [(1, 12), (2, 24), (4, 48), (8, 96), (16, 192), (32, 200), (64, 200), (128, 400)];
     let groups = groups.map(|(x, y)| (f64::from(x), Interval::exact(f64::from(y))));
     let found = saturation(&groups, 0.9).unwrap();
     assert!(found.lo <= 78.0 && found.hi >= 78.0, "{found}");
@@ -175,8 +157,7 @@ fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
 /// A geometric sequence of integers, with `per_octave` numbers per octave.
 fn numbers(least: f64, most: f64, per_octave: f64) -> impl Iterator<Item = f64> {
     let all = (0..).map(move |k| 2f64.powf(f64::from(k) / per_octave).floor());
-    all.skip_while(move |x| *x < least)
-        .take_while(move |x| *x <= most)
+    all.skip_while(move |x| *x < least).take_while(move |x| *x <= most)
 }
 
 #[test]
@@ -240,16 +221,8 @@ fn a_number_that_may_be_slow_widens_the_range_to_either_side() {
         found.value
     };
     assert_eq!(found(32.0, Interval::exact(3.0)), [32, 44]);
-    assert_eq!(
-        found(32.0, Interval::new(2.9, 3.9)),
-        [22, 44],
-        "the middle is fast"
-    );
-    assert_eq!(
-        found(32.0, Interval::new(3.0, 8.0)),
-        [22, 44],
-        "the middle is slow"
-    );
+    assert_eq!(found(32.0, Interval::new(2.9, 3.9)), [22, 44], "the middle is fast");
+    assert_eq!(found(32.0, Interval::new(3.0, 8.0)), [22, 44], "the middle is slow");
     // Larger numbers cost less again.
     assert_eq!(found(8.0, Interval::new(3.0, 8.0)), [32, 44]);
     assert_eq!(found(8.0, Interval::exact(8.0)), [32, 44]);

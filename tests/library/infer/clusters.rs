@@ -39,10 +39,7 @@ fn groups(parts: Parts) -> Vec<Vec<Vec<usize>>> {
         groups.sort_unstable();
         groups
     };
-    parts[..parts.len() - 1]
-        .iter()
-        .map(|(size, _)| of(*size))
-        .collect()
+    parts[..parts.len() - 1].iter().map(|(size, _)| of(*size)).collect()
 }
 
 #[test]
@@ -53,22 +50,10 @@ fn the_groups_of_ten_machines_come_out_of_their_round_trips() {
         ("two last levels of four", &[(4, 40.0), (8, 110.0)]),
         ("eight cores of two threads", &[(2, 20.0), (16, 75.0)]),
         ("two packages of eight", &[(8, 70.0), (16, 180.0)]),
-        (
-            "last levels of four, threads",
-            &[(2, 12.0), (8, 30.0), (32, 100.0)],
-        ),
-        (
-            "clusters of four that share an L2",
-            &[(4, 35.0), (16, 60.0)],
-        ),
-        (
-            "chiplets and packages",
-            &[(8, 35.0), (32, 105.0), (64, 220.0)],
-        ),
-        (
-            "all levels",
-            &[(2, 12.0), (8, 36.0), (32, 110.0), (64, 240.0)],
-        ),
+        ("last levels of four, threads", &[(2, 12.0), (8, 30.0), (32, 100.0)]),
+        ("clusters of four that share an L2", &[(4, 35.0), (16, 60.0)]),
+        ("chiplets and packages", &[(8, 35.0), (32, 105.0), (64, 220.0)]),
+        ("all levels", &[(2, 12.0), (8, 36.0), (32, 110.0), (64, 240.0)]),
         ("a mesh", &[(48, 65.0)]),
     ];
     for (name, parts) in MACHINES {
@@ -79,11 +64,7 @@ fn the_groups_of_ten_machines_come_out_of_their_round_trips() {
         for (share, seed) in std::iter::once((0.0, 1)).chain(noisy) {
             let found = clusters(&trips(parts, share, seed)).unwrap();
             assert_eq!(found.value, groups(parts), "{name} at {share}");
-            assert!(
-                found.confidence > 0.9,
-                "{name} at {share}: {}",
-                found.confidence
-            );
+            assert!(found.confidence > 0.9, "{name} at {share}: {}", found.confidence);
         }
     }
 }

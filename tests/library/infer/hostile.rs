@@ -24,12 +24,7 @@ fn number() -> impl Strategy<Value = f64> {
         4096.0,
         1e300,
     ]);
-    prop_oneof![
-        odd,
-        0.0..1e3,
-        1.0..1e12,
-        any::<f64>().prop_filter("finite", |x| x.is_finite())
-    ]
+    prop_oneof![odd, 0.0..1e3, 1.0..1e12, any::<f64>().prop_filter("finite", |x| x.is_finite())]
 }
 
 fn curve() -> impl Strategy<Value = Vec<(f64, Interval)>> {

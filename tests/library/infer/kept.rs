@@ -21,12 +21,7 @@ const CACHES: [(f64, f64, f64); 6] = [
 ];
 
 fn walk((l1, l2, ways): (f64, f64, f64), placement: Placement) -> Walk {
-    let level = |bytes, ways, placement, cost| Level {
-        bytes,
-        ways,
-        placement,
-        cost,
-    };
+    let level = |bytes, ways, placement, cost| Level { bytes, ways, placement, cost };
     Walk {
         levels: vec![
             level(l1, 8.0, Placement::Even, 4.0),
@@ -54,10 +49,7 @@ fn ladders(record: &Record) -> Record {
         line.experiment == MACHINE && ladders && cycles(&line.point.state).is_some()
     };
     let rungs = record.points.iter().filter(is_rung).cloned().collect();
-    Record {
-        points: rungs,
-        ..Record::new(record.header.clone())
-    }
+    Record { points: rungs, ..Record::new(record.header.clone()) }
 }
 
 /// The record with its ladders scaled to those of another machine.

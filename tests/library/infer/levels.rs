@@ -8,12 +8,7 @@ use super::{KIB, MIB, Noise, errors};
 
 /// A machine for the model of a walk.
 fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
-    let level = |bytes, ways, placement, cost| Level {
-        bytes,
-        ways,
-        placement,
-        cost,
-    };
+    let level = |bytes, ways, placement, cost| Level { bytes, ways, placement, cost };
     Walk {
         levels: vec![
             level(l1.0, l1.1, Placement::Even, 5.0),
@@ -29,35 +24,18 @@ fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
 /// The machine's ladder in half octaves from 4 KiB to 1 GiB.
 fn ladder(machine: &Walk) -> Vec<(f64, f64)> {
     let bytes = (24..=60).map(|half| 2f64.powf(f64::from(half) / 2.0));
-    bytes
-        .map(|bytes| (bytes, machine.step(bytes, 64.0)))
-        .collect()
+    bytes.map(|bytes| (bytes, machine.step(bytes, 64.0))).collect()
 }
 
 /// L1d and L2 of a Nehalem, a Zen 4, a Skylake, a Golden Cove and an Ice Lake server. (The last three have
 /// Golden Cove's L1d.)
 fn machines() -> [(Walk, f64); 5] {
     [
-        (
-            machine((32.0 * KIB, 8.0), (256.0 * KIB, 8.0), 8.0 * MIB),
-            256.0 * KIB,
-        ),
-        (
-            machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), 32.0 * MIB),
-            1.0 * MIB,
-        ),
-        (
-            machine((48.0 * KIB, 12.0), (1.0 * MIB, 16.0), 24.0 * MIB),
-            1.0 * MIB,
-        ),
-        (
-            machine((48.0 * KIB, 12.0), (2.0 * MIB, 16.0), 30.0 * MIB),
-            2.0 * MIB,
-        ),
-        (
-            machine((48.0 * KIB, 12.0), (1.25 * MIB, 20.0), 30.0 * MIB),
-            1.25 * MIB,
-        ),
+        (machine((32.0 * KIB, 8.0), (256.0 * KIB, 8.0), 8.0 * MIB), 256.0 * KIB),
+        (machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), 32.0 * MIB), 1.0 * MIB),
+        (machine((48.0 * KIB, 12.0), (1.0 * MIB, 16.0), 24.0 * MIB), 1.0 * MIB),
+        (machine((48.0 * KIB, 12.0), (2.0 * MIB, 16.0), 30.0 * MIB), 2.0 * MIB),
+        (machine((48.0 * KIB, 12.0), (1.25 * MIB, 20.0), 30.0 * MIB), 1.25 * MIB),
     ]
 }
 
@@ -84,9 +62,8 @@ fn the_size_of_l2_is_found_as_it_is_built() {
     for (machine, l2) in machines() {
         let ladder = ladder(&machine);
         for (share, allowed) in [(0.0, 0.0), (0.01, 0.0), (0.03, 0.05)] {
-            let wrong = errors(share, &l2, |noise| {
-                Some(size(&noise.curve(ladder.clone()), 1)?.value)
-            });
+            let wrong =
+                errors(share, &l2, |noise| Some(size(&noise.curve(ladder.clone()), 1)?.value));
             assert!(wrong <= allowed, "{l2} at {share}: {wrong} wrong");
         }
     }
@@ -99,9 +76,7 @@ fn the_size_of_l2_is_found_before_a_small_share_of_the_last_level() {
     for (share, allowed) in [(4.0, 0.0), (5.0, 0.0), (6.0, 0.0)] {
         let machine = machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), share * MIB);
         let ladder = ladder(&machine);
-        let wrong = errors(0.03, &MIB, |noise| {
-            Some(size(&noise.curve(ladder.clone()), 1)?.value)
-        });
+        let wrong = errors(0.03, &MIB, |noise| Some(size(&noise.curve(ladder.clone()), 1)?.value));
         assert!(wrong <= allowed, "{share} MiB: {wrong} wrong");
     }
 }
@@ -123,9 +98,7 @@ fn the_size_of_l2_is_found_behind_a_small_tlb() {
             loads: 2.0,
         });
         let ladder = ladder(&machine);
-        let wrong = errors(0.03, &l2, |noise| {
-            Some(size(&noise.curve(ladder.clone()), 1)?.value)
-        });
+        let wrong = errors(0.03, &l2, |noise| Some(size(&noise.curve(ladder.clone()), 1)?.value));
         assert!(wrong <= 0.05, "{l2}: {wrong} wrong");
     }
 }
@@ -136,10 +109,7 @@ fn ends_hold_the_size_of_every_level() {
         let found = levels(&Noise::new(1, 0.01).curve(ladder(&machine)));
         for (level, truth) in found.iter().zip(&machine.levels) {
             let ends = level.ends.expect("an end");
-            assert!(
-                ends.lo * 0.9 <= truth.bytes && truth.bytes < ends.hi * 1.1,
-                "{ends}"
-            );
+            assert!(ends.lo * 0.9 <= truth.bytes && truth.bytes < ends.hi * 1.1, "{ends}");
         }
         assert_eq!(found.last().map(|memory| memory.ends), Some(None));
     }
@@ -164,16 +134,13 @@ fn a_level_that_ends_within_a_rung_leaves_a_choice() {
 
 #[test]
 fn a_flat_ladder_is_one_level_and_nonsense_is_none() {
-    let flat: Vec<(f64, Interval)> = (0..20)
-        .map(|at| (f64::from(4096 << at), Interval::exact(5.0)))
-        .collect();
+    let flat: Vec<(f64, Interval)> =
+        (0..20).map(|at| (f64::from(4096 << at), Interval::exact(5.0))).collect();
     let found = levels(&flat);
     assert_eq!((found.len(), found[0].ends), (1, None));
     assert_eq!(size(&flat, 0), None);
     assert!(levels(&[]).is_empty());
-    let negative: Vec<(f64, Interval)> = flat
-        .iter()
-        .map(|(x, _)| (*x, Interval::new(-2.0, 1.0)))
-        .collect();
+    let negative: Vec<(f64, Interval)> =
+        flat.iter().map(|(x, _)| (*x, Interval::new(-2.0, 1.0))).collect();
     assert!(levels(&negative).is_empty());
 }

@@ -25,15 +25,10 @@ fn ways_and_sets_come_out_of_conflicts() {
             let wrong = errors(share, &truth, |noise| {
                 let distances = [512, 1024, 2048, 3072, 4096, 6144, 8192];
                 let curves = distances.map(|distance| {
-                    (
-                        f64::from(distance),
-                        noise.curve(conflicts(ways, sets_of, distance)),
-                    )
+                    (f64::from(distance), noise.curve(conflicts(ways, sets_of, distance)))
                 });
-                let borrowed: Vec<(f64, &Curve)> = curves
-                    .iter()
-                    .map(|(distance, of)| (*distance, of.as_slice()))
-                    .collect();
+                let borrowed: Vec<(f64, &Curve)> =
+                    curves.iter().map(|(distance, of)| (*distance, of.as_slice())).collect();
                 let found = sets(&borrowed)?;
                 Some((found.value.period, found.value.ways))
             });
@@ -54,9 +49,7 @@ fn a_list_that_was_disturbed_ends_no_set() {
         Noise::new(1, 0.0).curve(points)
     };
     let curves = [1280, 2048, 4096].map(|distance| (f64::from(distance), disturbed(distance)));
-    let borrowed = curves
-        .each_ref()
-        .map(|(distance, of)| (*distance, of.as_slice()));
+    let borrowed = curves.each_ref().map(|(distance, of)| (*distance, of.as_slice()));
     let found = sets(&borrowed).unwrap().value;
     assert_eq!((found.period, found.ways), (4096.0, 8));
 }
@@ -86,12 +79,7 @@ fn simulated(ways: u32) -> Vec<(&'static str, Vec<(u32, f64)>)> {
     policies
         .map(|(name, policy)| {
             let lengths = ways + 1..=4 * ways;
-            (
-                name,
-                lengths
-                    .map(|length| (length, share(policy, length)))
-                    .collect(),
-            )
+            (name, lengths.map(|length| (length, share(policy, length))).collect())
         })
         .to_vec()
 }
@@ -103,19 +91,15 @@ fn the_policy_comes_out_of_lists_that_are_too_long() {
         for (share, allowed) in [(0.0, 0.0), (0.03, 0.02)] {
             let wrong = errors(share, name, |noise| {
                 let hits = (1..=8).map(|length| (f64::from(length), 5.0));
-                let longer = shares
-                    .iter()
-                    .map(|(length, lost)| (f64::from(*length), 5.0 + 10.0 * lost));
+                let longer =
+                    shares.iter().map(|(length, lost)| (f64::from(*length), 5.0 + 10.0 * lost));
                 let curve = noise.curve(hits.chain(longer));
                 Some(policy(&curve, 8, &known)?.value)
             });
             assert!(wrong <= allowed, "{name} at {share}: {wrong} wrong");
         }
     }
-    assert!(
-        lost(&[(1.0, 5.0), (9.0, 15.0)], 8).is_empty(),
-        "the longest must be long"
-    );
+    assert!(lost(&[(1.0, 5.0), (9.0, 15.0)], 8).is_empty(), "the longest must be long");
 }
 
 /// L2 is behind an L1d with 8 ways, and has no fewer. A miss in L2 takes four times as long.
@@ -138,10 +122,8 @@ fn ways_and_sets_of_the_second_level_come_out_of_lists_far_apart() {
                 });
                 (f64::from(distance), noise.curve(times))
             });
-            let borrowed: Vec<(f64, &Curve)> = curves
-                .iter()
-                .map(|(distance, of)| (*distance, of.as_slice()))
-                .collect();
+            let borrowed: Vec<(f64, &Curve)> =
+                curves.iter().map(|(distance, of)| (*distance, of.as_slice())).collect();
             let found = sets_within(&borrowed, 37.0)?;
             Some((found.value.period, found.value.ways))
         });

@@ -26,9 +26,7 @@ fn permissions(address: usize) -> String {
         let (range, rest) = line.split_once(' ')?;
         let (from, to) = range.split_once('-')?;
         let bound = |text| usize::from_str_radix(text, 16).unwrap();
-        (bound(from)..bound(to))
-            .contains(&address)
-            .then(|| rest[..4].to_owned())
+        (bound(from)..bound(to)).contains(&address).then(|| rest[..4].to_owned())
     });
     found.expect("the address is mapped")
 }
@@ -97,9 +95,7 @@ fn data_is_not_called() {
 fn a_word_of_the_first_view_is_seen_in_the_second() {
     let mut alias = Alias::new(1, View::Code).unwrap();
     alias.write(3, &returning(0));
-    alias
-        .word(4)
-        .store(0x0102_0304, std::sync::atomic::Ordering::Release);
+    alias.word(4).store(0x0102_0304, std::sync::atomic::Ordering::Release);
     // SAFETY: a function that returns a constant starts at 3, and its number at 4.
     assert_eq!(unsafe { alias.function(3)(0) }, 0x0102_0304);
 }
@@ -153,10 +149,7 @@ fn a_process_killed_while_code_is_live_leaves_nothing_writable_and_executable() 
             let maps = fs::read_to_string(&path).unwrap();
             for line in maps.lines() {
                 let permissions = line.split(' ').nth(1).unwrap();
-                assert!(
-                    !(permissions.contains('w') && permissions.contains('x')),
-                    "{line}"
-                );
+                assert!(!(permissions.contains('w') && permissions.contains('x')), "{line}");
                 if line.contains("memfd:linefill") {
                     assert!(line.ends_with("(deleted)"), "{line}");
                     alive[0] |= permissions == "rw-s";

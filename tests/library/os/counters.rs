@@ -111,16 +111,13 @@ fn child_counts_without_privileges() {
         }
     }
     assert_eq!(probe_software(), Ok(()));
-    for (software, least) in [
-        (Software::ContextSwitches, 1),
-        (Software::Migrations, 0),
-        (Software::TaskClock, 1),
-    ] {
+    for (software, least) in
+        [(Software::ContextSwitches, 1), (Software::Migrations, 0), (Software::TaskClock, 1)]
+    {
         match Counter::open(&Event::software(software)) {
             Ok(counter) => {
-                let ((), counted) = counter
-                    .scope(|| std::thread::sleep(Duration::from_millis(5)))
-                    .unwrap();
+                let ((), counted) =
+                    counter.scope(|| std::thread::sleep(Duration::from_millis(5))).unwrap();
                 assert!(counted.value >= least, "{}: {counted:?}", software.name());
             }
             Err(refusal) => {
@@ -136,9 +133,7 @@ fn a_hardware_event_counts_or_says_why_not() {
     match (probe(), Counter::open(&Event::INSTRUCTIONS)) {
         (Pmu::Available, counter) => {
             let counter = counter.unwrap();
-            let (_, counted) = counter
-                .scope(|| (0..1000).fold(0_u64, u64::wrapping_add))
-                .unwrap();
+            let (_, counted) = counter.scope(|| (0..1000).fold(0_u64, u64::wrapping_add)).unwrap();
             assert!(counted.value > 0);
         }
         (Pmu::Refused(reason), counter) => {

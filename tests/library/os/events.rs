@@ -30,21 +30,14 @@ fn named(name: &str, tree: &str, cpu: usize, dump: &str) -> Result<Event, Refusa
 }
 
 fn source(name: &'static str, kind: u32, flavour: Flavour) -> Source {
-    Source {
-        name,
-        kind,
-        flavour,
-    }
+    Source { name, kind, flavour }
 }
 
 #[test]
 fn a_vendors_name_means_the_event_of_this_core() {
     let intel = source("cpu", 4, Flavour::Intel);
     let missed = Event::hardware(&intel, Encoding::new(0xD1, 0x08));
-    assert_eq!(
-        named("MEM_LOAD_RETIRED.L1_MISS", PLAIN, 0, "sapphire-rapids"),
-        Ok(missed)
-    );
+    assert_eq!(named("MEM_LOAD_RETIRED.L1_MISS", PLAIN, 0, "sapphire-rapids"), Ok(missed));
     let amd = source("cpu", 4, Flavour::Amd);
     let allocated = Event::hardware(&amd, Encoding::new(0x41, 0x01));
     assert_eq!(named("LsMabAlloc.Loads", ZEN, 0, "zen2"), Ok(allocated));
@@ -62,12 +55,7 @@ fn a_hybrid_cpu_is_asked_by_the_kind_of_core() {
     let expected = Event::hardware(&atom, Encoding::new(0xD1, 0x02));
     assert_eq!(named(hit, HYBRID, 20, "alder-lake-p"), Ok(expected));
     assert_eq!(
-        named(
-            "cpu_atom/MEM_LOAD_UOPS_RETIRED.L2_HIT/",
-            HYBRID,
-            3,
-            "alder-lake-p"
-        ),
+        named("cpu_atom/MEM_LOAD_UOPS_RETIRED.L2_HIT/", HYBRID, 3, "alder-lake-p"),
         Ok(expected)
     );
     // The efficient cores have no such event, and the refusal names their microarchitecture.
@@ -75,32 +63,19 @@ fn a_hybrid_cpu_is_asked_by_the_kind_of_core() {
         panic!("{name} was found on an efficient core");
     };
     assert_eq!(unknown.microarch.name(), "Gracemont");
-    assert!(
-        unknown
-            .elsewhere()
-            .any(|core| core.name() == "Alder Lake (P)")
-    );
+    assert!(unknown.elsewhere().any(|core| core.name() == "Alder Lake (P)"));
 }
 
 #[test]
 fn perfs_own_names_go_to_the_pmu_of_the_core() {
-    assert_eq!(
-        named("cycles", PLAIN, 0, "sapphire-rapids"),
-        Ok(Event::CYCLES)
-    );
-    assert_eq!(
-        named("Instructions", ZEN, 0, "zen2"),
-        Ok(Event::INSTRUCTIONS)
-    );
+    assert_eq!(named("cycles", PLAIN, 0, "sapphire-rapids"), Ok(Event::CYCLES));
+    assert_eq!(named("Instructions", ZEN, 0, "zen2"), Ok(Event::INSTRUCTIONS));
     let misses = named("L1-dcache-load-misses", ZEN, 0, "zen2");
     assert_eq!(misses, Ok(Event::L1D_LOAD_MISSES));
     let misses = named("dTLB-load-misses", PLAIN, 0, "k8");
     assert_eq!(misses, Ok(Event::DTLB_LOAD_MISSES));
     let on_atom = named("cycles", HYBRID, 20, "alder-lake-p").unwrap();
-    assert_eq!(
-        named("cpu_atom/cycles/", HYBRID, 0, "alder-lake-p"),
-        Ok(on_atom)
-    );
+    assert_eq!(named("cpu_atom/cycles/", HYBRID, 0, "alder-lake-p"), Ok(on_atom));
     let on_core = named("cycles", HYBRID, 0, "alder-lake-p").unwrap();
     assert!(on_core != on_atom && on_core != Event::CYCLES);
     let faults = Event::software(Software::PageFaults);
@@ -110,16 +85,9 @@ fn perfs_own_names_go_to_the_pmu_of_the_core() {
 #[test]
 fn what_cannot_be_named_says_why() {
     let typo = named("MEM_LOAD_RETIRED.L1_MISSES", PLAIN, 0, "sapphire-rapids").unwrap_err();
-    assert!(
-        typo.to_string()
-            .ends_with("; the nearest is MEM_LOAD_RETIRED.L1_MISS"),
-        "{typo}"
-    );
+    assert!(typo.to_string().ends_with("; the nearest is MEM_LOAD_RETIRED.L1_MISS"), "{typo}");
     // A misspelt name is reported even if there is no PMU.
-    assert_eq!(
-        named("MEM_LOAD_RETIRED.L1_MISSES", "", 0, "sapphire-rapids"),
-        Err(typo)
-    );
+    assert_eq!(named("MEM_LOAD_RETIRED.L1_MISSES", "", 0, "sapphire-rapids"), Err(typo));
     let no_pmu = named("MEM_LOAD_RETIRED.L1_MISS", "", 0, "sapphire-rapids");
     assert_eq!(no_pmu, Err(Refusal::NoPmu));
     let old = named("MEM_LOAD_RETIRED.L1_MISS", PLAIN, 0, "dothan");

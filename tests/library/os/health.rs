@@ -11,14 +11,10 @@ use linefill::os::health::{Check, Observed, State, examine, judge};
 use linefill::os::perf::{Pmu, Refusal};
 
 /// Two switches of prefetchers in a register, enough for the tests.
-const INTEL: PrefetchSwitches = PrefetchSwitches {
-    register: 0x1A4,
-    bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
-};
-pub const AMD: PrefetchSwitches = PrefetchSwitches {
-    register: 0xC000_0108,
-    bits: &[(0, "L1 stream"), (5, "L2 up/down")],
-};
+const INTEL: PrefetchSwitches =
+    PrefetchSwitches { register: 0x1A4, bits: &[(0, "L2 streamer"), (2, "L1 data next line")] };
+pub const AMD: PrefetchSwitches =
+    PrefetchSwitches { register: 0xC000_0108, bits: &[(0, "L1 stream"), (5, "L2 up/down")] };
 
 /// An idle Intel machine with a PMU and without a hypervisor.
 pub fn quiet() -> Observed {
@@ -41,11 +37,7 @@ fn stat(lines: &[(&str, u64, u64)]) -> Result<(String, String), linefill::os::Un
     let text = |scale: u64| {
         let line = |(name, busy, steal): &(&str, u64, u64)| {
             let idle = 20 * scale - scale * (busy + steal);
-            format!(
-                "{name} {} 0 0 {idle} 0 0 0 {} 0 0\n",
-                scale * busy,
-                scale * steal
-            )
+            format!("{name} {} 0 0 {idle} 0 0 0 {} 0 0\n", scale * busy, scale * steal)
         };
         lines.iter().map(line).collect::<String>()
     };
@@ -53,11 +45,7 @@ fn stat(lines: &[(&str, u64, u64)]) -> Result<(String, String), linefill::os::Un
 }
 
 fn find(checks: &[Check], name: &str) -> Check {
-    checks
-        .iter()
-        .find(|check| check.name == name)
-        .unwrap_or_else(|| panic!("no {name}"))
-        .clone()
+    checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no {name}")).clone()
 }
 
 /// The check `name` on a recorded machine.
@@ -86,10 +74,7 @@ fn a_machine_set_up_for_measuring_is_good_throughout() {
     for check in judge(&machine.root(), 2, &quiet()) {
         assert_eq!(check.state, State::Good, "{check:?}");
         assert!(check.mend.is_empty(), "{check:?}");
-        assert!(
-            !check.found.is_empty() && !check.why.is_empty(),
-            "{check:?}"
-        );
+        assert!(!check.found.is_empty() && !check.why.is_empty(), "{check:?}");
     }
 }
 
@@ -101,11 +86,7 @@ fn whatever_is_not_good_has_a_mend() {
     for machine in [absent, malformed, desktop] {
         for observed in [quiet(), loaded()] {
             for check in judge(&machine.root(), 0, &observed) {
-                assert_eq!(
-                    check.mend.is_empty(),
-                    check.state == State::Good,
-                    "{check:?}"
-                );
+                assert_eq!(check.mend.is_empty(), check.state == State::Good, "{check:?}");
                 assert!(!check.found.is_empty(), "{check:?}");
             }
         }
@@ -156,43 +137,22 @@ fn a_machine_without_files_is_unknown_and_not_a_panic() {
 fn the_chosen_cpu_must_be_online_and_allowed() {
     let machine = Machine::recorded("vm-genoa");
     let one = check(&machine, 7, &quiet(), "CPUs");
-    assert_check(
-        &one,
-        State::Bad,
-        "CPU 7 is not online; online are 0-1",
-        "--cpu 0",
-    );
-    let observed = Observed {
-        allowed: vec![1],
-        ..quiet()
-    };
+    assert_check(&one, State::Bad, "CPU 7 is not online; online are 0-1", "--cpu 0");
+    let observed = Observed { allowed: vec![1], ..quiet() };
     let one = check(&machine, 0, &observed, "CPUs");
     assert_check(&one, State::Bad, "CPU 0 is not allowed", "--cpu 1");
     let one = check(&machine, 1, &observed, "CPUs");
     let only = "CPU 1 is the only one that this process may use";
     assert_check(&one, State::Warn, only, "taskset -c 0-1");
     let single = machine.with("sys/devices/system/cpu/online = 0");
-    assert_check(
-        &check(&single, 0, &quiet(), "CPUs"),
-        State::Warn,
-        "the only one",
-        "second",
-    );
+    assert_check(&check(&single, 0, &quiet(), "CPUs"), State::Warn, "the only one", "second");
 }
 
 #[test]
 fn load_is_graded() {
     let machine = Machine::recorded("vm-genoa");
-    for (busy, state) in [
-        (0, State::Good),
-        (1, State::Good),
-        (2, State::Warn),
-        (8, State::Bad),
-    ] {
-        let observed = Observed {
-            stat: stat(&[("cpu", busy, 0), ("cpu1", busy, 0)]),
-            ..quiet()
-        };
+    for (busy, state) in [(0, State::Good), (1, State::Good), (2, State::Warn), (8, State::Bad)] {
+        let observed = Observed { stat: stat(&[("cpu", busy, 0), ("cpu1", busy, 0)]), ..quiet() };
         let one = check(&machine, 1, &observed, "load of the CPU");
         assert_check(&one, state, &format!("{}.0 %", busy * 5), "");
         let all = check(&machine, 1, &observed, "load of the machine");
@@ -209,36 +169,17 @@ fn load_is_graded() {
 #[test]
 fn a_busy_sibling_is_bad_and_a_hidden_one_unknown() {
     let machine = Machine::recorded("amd-zen2-two-ccx");
-    let idle = Observed {
-        stat: stat(&[("cpu8", 0, 0)]),
-        ..quiet()
-    };
-    assert_check(
-        &check(&machine, 0, &idle, "SMT sibling"),
-        State::Good,
-        "CPU 8 shares",
-        "",
-    );
-    let busy = Observed {
-        stat: stat(&[("cpu8", 10, 0)]),
-        ..quiet()
-    };
+    let idle = Observed { stat: stat(&[("cpu8", 0, 0)]), ..quiet() };
+    assert_check(&check(&machine, 0, &idle, "SMT sibling"), State::Good, "CPU 8 shares", "");
+    let busy = Observed { stat: stat(&[("cpu8", 10, 0)]), ..quiet() };
     let one = check(&machine, 0, &busy, "SMT sibling");
     assert_check(&one, State::Bad, "50.0 % busy", "keep CPU 8 free");
 
     let guest = Machine::recorded("vm-genoa");
-    let hidden = Observed {
-        hypervisor: Some("KVM".into()),
-        ..quiet()
-    };
+    let hidden = Observed { hypervisor: Some("KVM".into()), ..quiet() };
     let one = check(&guest, 0, &hidden, "SMT sibling");
     assert_check(&one, State::Unknown, "shows no sibling", "whole cores");
-    assert_check(
-        &check(&guest, 0, &quiet(), "SMT sibling"),
-        State::Good,
-        "to itself",
-        "",
-    );
+    assert_check(&check(&guest, 0, &quiet(), "SMT sibling"), State::Good, "to itself", "");
 }
 
 #[test]
@@ -255,12 +196,7 @@ fn a_hypervisor_is_named_and_its_theft_counted() {
     let one = check(&machine, 1, &guest((0, 0)), "hypervisor");
     assert_check(&one, State::Warn, "KVM", "bare machine");
     let one = check(&machine, 1, &guest((0, 0)), "steal time");
-    assert_check(
-        &one,
-        State::Good,
-        "0.0 % of CPU 1 now, 0.0 % since boot",
-        "",
-    );
+    assert_check(&one, State::Good, "0.0 % of CPU 1 now, 0.0 % since boot", "");
     let one = check(&machine, 1, &guest((500, 500)), "steal time");
     assert_check(&one, State::Warn, "0.5 % since boot", "vmstat");
     let one = check(&machine, 1, &guest((500, 505)), "steal time");
@@ -271,66 +207,28 @@ fn a_hypervisor_is_named_and_its_theft_counted() {
 fn frequency_settings_have_commands() {
     let desktop = Machine::recorded("amd-zen2-two-ccx");
     let one = check(&desktop, 0, &quiet(), "frequency governor");
-    assert_check(
-        &one,
-        State::Warn,
-        "schedutil",
-        "cpupower frequency-set -g performance",
-    );
-    assert_check(
-        &check(&desktop, 0, &quiet(), "turbo"),
-        State::Warn,
-        "on",
-        "cpufreq/boost",
-    );
+    assert_check(&one, State::Warn, "schedutil", "cpupower frequency-set -g performance");
+    assert_check(&check(&desktop, 0, &quiet(), "turbo"), State::Warn, "on", "cpufreq/boost");
     let off = desktop.with("sys/devices/system/cpu/cpufreq/boost = 0");
     assert_check(&check(&off, 0, &quiet(), "turbo"), State::Good, "off", "");
 
     let intel = Machine::empty().with("sys/devices/system/cpu/intel_pstate/no_turbo = 0");
-    assert_check(
-        &check(&intel, 0, &quiet(), "turbo"),
-        State::Warn,
-        "on",
-        "no_turbo",
-    );
+    assert_check(&check(&intel, 0, &quiet(), "turbo"), State::Warn, "on", "no_turbo");
     let odd = Machine::recorded("malformed");
-    assert_check(
-        &check(&odd, 0, &quiet(), "turbo"),
-        State::Unknown,
-        "maybe",
-        "cpufreq/boost",
-    );
+    assert_check(&check(&odd, 0, &quiet(), "turbo"), State::Unknown, "maybe", "cpufreq/boost");
 }
 
 #[test]
 fn the_clock_must_be_invariant_and_trusted() {
     let machine = Machine::recorded("vm-genoa");
     let name = "time-stamp counter";
-    let variant = Observed {
-        invariant_tsc: false,
-        ..quiet()
-    };
-    assert_check(
-        &check(&machine, 0, &variant, name),
-        State::Bad,
-        "no invariant",
-        "+invtsc",
-    );
+    let variant = Observed { invariant_tsc: false, ..quiet() };
+    assert_check(&check(&machine, 0, &variant, name), State::Bad, "no invariant", "+invtsc");
     let other =
         machine.with("sys/devices/system/clocksource/clocksource0/current_clocksource = kvm-clock");
-    assert_check(
-        &check(&other, 0, &quiet(), name),
-        State::Warn,
-        "is kvm-clock",
-        "echo tsc",
-    );
+    assert_check(&check(&other, 0, &quiet(), name), State::Warn, "is kvm-clock", "echo tsc");
     let unstable = Machine::recorded("amd-zen2-two-ccx");
-    assert_check(
-        &check(&unstable, 0, &quiet(), name),
-        State::Bad,
-        "hpet",
-        "dmesg",
-    );
+    assert_check(&check(&unstable, 0, &quiet(), name), State::Bad, "hpet", "dmesg");
 }
 
 #[test]
@@ -353,26 +251,11 @@ fn memory_nodes_are_told_and_balancing_between_them_is_a_warning() {
 fn memory_and_pages() {
     let desktop = Machine::recorded("amd-zen2-two-ccx");
     let one = |name| check(&desktop, 0, &quiet(), name);
-    assert_check(
-        &one("memory"),
-        State::Warn,
-        "1.0 GiB available of 15.6 GiB",
-        "free -m",
-    );
+    assert_check(&one("memory"), State::Warn, "1.0 GiB available of 15.6 GiB", "free -m");
     let name = "transparent huge pages";
     assert_check(&one(name), State::Warn, "never", "echo madvise");
-    assert_check(
-        &one("hugetlb pool"),
-        State::Warn,
-        "0 of 0",
-        "vm.nr_hugepages",
-    );
-    assert_check(
-        &one("locked memory"),
-        State::Warn,
-        "8 MiB, with 2.0 GiB of swap",
-        "ulimit -l",
-    );
+    assert_check(&one("hugetlb pool"), State::Warn, "0 of 0", "vm.nr_hugepages");
+    assert_check(&one("locked memory"), State::Warn, "8 MiB, with 2.0 GiB of swap", "ulimit -l");
 
     assert_check(&one("memory nodes"), State::Good, "1, node 0", "");
 
@@ -380,12 +263,7 @@ fn memory_and_pages() {
     let one = check(&server, 2, &quiet(), "hugetlb pool");
     assert_check(&one, State::Good, "976 of 1024", "");
     let little = server.with("proc/meminfo = MemTotal: 1000000 kB\\nMemAvailable: 100000 kB");
-    assert_check(
-        &check(&little, 2, &quiet(), "memory"),
-        State::Bad,
-        "0.1 GiB",
-        "container",
-    );
+    assert_check(&check(&little, 2, &quiet(), "memory"), State::Bad, "0.1 GiB", "container");
 }
 
 #[test]
@@ -398,12 +276,7 @@ fn a_container_has_what_its_group_leaves() {
          sys/fs/cgroup/outer/inner/memory.max = max
          sys/fs/cgroup/outer/inner/memory.current = 1073741824",
     );
-    assert_check(
-        &check(&two, 0, &quiet(), "memory"),
-        State::Warn,
-        "1.0 GiB available",
-        "",
-    );
+    assert_check(&check(&two, 0, &quiet(), "memory"), State::Warn, "1.0 GiB available", "");
 
     // In a container with version 1 of cgroups, the path of the group itself is not mounted.
     let one = Machine::recorded("vm-genoa").with(
@@ -412,12 +285,7 @@ fn a_container_has_what_its_group_leaves() {
          sys/fs/cgroup/memory/memory.usage_in_bytes = 209715200
          sys/fs/cgroup/memory/memory.stat = cache 5\\ntotal_inactive_file 0",
     );
-    assert_check(
-        &check(&one, 0, &quiet(), "memory"),
-        State::Bad,
-        "0.2 GiB available",
-        "",
-    );
+    assert_check(&check(&one, 0, &quiet(), "memory"), State::Bad, "0.2 GiB available", "");
 }
 
 /// On the machine that runs the tests, whatever its settings.
@@ -426,14 +294,7 @@ fn this_machine_is_examined_without_a_change() {
     let checks = examine(&Root::live(), 0);
     assert!(checks.len() >= 19);
     for check in checks {
-        assert!(
-            !check.found.is_empty() && !check.why.is_empty(),
-            "{check:?}"
-        );
-        assert_eq!(
-            check.mend.is_empty(),
-            check.state == State::Good,
-            "{check:?}"
-        );
+        assert!(!check.found.is_empty() && !check.why.is_empty(), "{check:?}");
+        assert_eq!(check.mend.is_empty(), check.state == State::Good, "{check:?}");
     }
 }

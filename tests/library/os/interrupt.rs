@@ -28,11 +28,7 @@ fn the_first_signal_sets_the_flag_and_the_second_kills() {
         signal(&child, name);
         lines.until("asked");
         signal(&child, name);
-        assert_eq!(
-            child.wait().unwrap().signal(),
-            Some(number),
-            "second {name}"
-        );
+        assert_eq!(child.wait().unwrap().signal(), Some(number), "second {name}");
     }
 }
 
@@ -90,10 +86,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 fn send(pid: u32, name: &str) {
-    let status = Command::new("sh")
-        .args(["-c", &format!("kill -{name} {pid}")])
-        .status()
-        .unwrap();
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap();
     assert!(status.success());
 }
 
@@ -120,8 +113,5 @@ fn child_signals_itself() {
     let name = std::env::var("LINEFILL_TEST_SIGNAL").unwrap_or_else(|_| "INT".to_owned());
     send(std::process::id(), &name);
     std::thread::sleep(Duration::from_millis(50));
-    assert!(
-        !flag.load(Ordering::Relaxed),
-        "the ignored signal was taken over"
-    );
+    assert!(!flag.load(Ordering::Relaxed), "the ignored signal was taken over");
 }

@@ -32,11 +32,7 @@ fn each_cpu_of_a_large_machine_is_read_a_few_times() {
             128..256 => 128,
             _ => 256,
         };
-        assert_eq!(
-            (location.package, location.last_level),
-            (first, first),
-            "{location:?}"
-        );
+        assert_eq!((location.package, location.last_level), (first, first), "{location:?}");
     }
     match before.zip(after) {
         Some((before, after)) => assert!(after - before < 260 * 20, "{}", after - before),

@@ -94,10 +94,7 @@ fn a_reservation_takes_memory_for_what_is_touched_alone() {
     let faults = minor_faults() - before;
     assert!(faults >= 64, "{faults} faults");
     assert!(matches!(Memory::reserve(0), Err(MemoryError::Empty)));
-    assert!(matches!(
-        Memory::reserve(usize::MAX - 4096),
-        Err(MemoryError::Refused { .. })
-    ));
+    assert!(matches!(Memory::reserve(usize::MAX - 4096), Err(MemoryError::Refused { .. })));
 }
 
 #[test]
@@ -151,12 +148,7 @@ fn populated_memory_causes_no_more_faults() {
 fn minor_faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let after_name = stat.rsplit_once(')').unwrap().1;
-    after_name
-        .split_whitespace()
-        .nth(7)
-        .unwrap()
-        .parse()
-        .unwrap()
+    after_name.split_whitespace().nth(7).unwrap().parse().unwrap()
 }
 
 #[test]
@@ -165,11 +157,7 @@ fn nothing_and_too_much_are_refused_before_mapping() {
     for pages in [Pages::Base, Pages::Huge] {
         for bytes in [usize::MAX, 1 << 46] {
             let error = Memory::new(bytes, pages).unwrap_err();
-            let MemoryError::TooLarge {
-                requested,
-                available,
-            } = error
-            else {
+            let MemoryError::TooLarge { requested, available } = error else {
                 panic!("{error}");
             };
             assert_eq!(requested, bytes);
@@ -202,9 +190,7 @@ fn child_moves_memory_between_threads() {
     let mut memory = Memory::new(1 << 20, Pages::Base).unwrap();
     let start = format!("{:x}-", memory.as_slice().as_ptr().addr());
     assert!(lines().lines().any(|line| line.starts_with(&start)));
-    std::thread::spawn(move || memory.as_mut_slice()[0] = 1)
-        .join()
-        .unwrap();
+    std::thread::spawn(move || memory.as_mut_slice()[0] = 1).join().unwrap();
     assert!(!lines().lines().any(|line| line.starts_with(&start)));
 }
 
@@ -221,10 +207,7 @@ fn locking_works_or_names_the_limit() {
 fn a_write_behind_the_end_is_a_segfault() {
     let output = rerun("child_writes_behind_the_end", "");
     assert_eq!(output.status.signal(), Some(SIGSEGV), "{output:?}");
-    assert!(
-        String::from_utf8_lossy(&output.stdout).contains("last byte written"),
-        "{output:?}"
-    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("last byte written"), "{output:?}");
 }
 
 #[test]
@@ -238,10 +221,7 @@ fn a_limit_on_address_space_is_named() {
     let output = rerun("child_asks_for_a_gibibyte", "ulimit -v 524288; ");
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        text.contains("address space is limited to 512 MiB (RLIMIT_AS"),
-        "{text}"
-    );
+    assert!(text.contains("address space is limited to 512 MiB (RLIMIT_AS"), "{text}");
     assert!(text.contains("1 GiB of memory refused by mmap"), "{text}");
 }
 
@@ -259,9 +239,7 @@ fn a_limit_on_locked_memory_is_named() {
 
 /// Runs one of the ignored tests below in a separate process, after `setup` in its shell.
 fn rerun(test: &str, setup: &str) -> Output {
-    child::after(&format!("ulimit -c 0; {setup}"), module_path!(), test)
-        .output()
-        .unwrap()
+    child::after(&format!("ulimit -c 0; {setup}"), module_path!(), test).output().unwrap()
 }
 
 #[test]

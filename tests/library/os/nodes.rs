@@ -39,10 +39,8 @@ fn memory_bound_to_a_node_is_reported_there() {
     let Some(node) = lowest_node() else { return };
     let policy = MemoryPolicy::Bind(node);
     let mut memory = Memory::on_nodes(100 * 4096 + 1, Pages::Base, &policy).unwrap();
-    let expected = Granted::Placed {
-        pages: Box::new(Granted::Base),
-        on: vec![OnNode { node, pages: 101 }],
-    };
+    let expected =
+        Granted::Placed { pages: Box::new(Granted::Base), on: vec![OnNode { node, pages: 101 }] };
     assert_eq!(*memory.granted(), expected);
     assert_eq!(memory.granted().to_string(), format!("4 KiB, node {node}"));
     assert_eq!(*memory.granted().pages(), Granted::Base);
@@ -62,13 +60,7 @@ fn large_pages_bound_to_a_node_are_counted_as_pages() {
                     Granted::Huge { .. } => 4,
                     _ => 2048,
                 };
-                assert_eq!(
-                    *on,
-                    [OnNode {
-                        node,
-                        pages: expected
-                    }]
-                );
+                assert_eq!(*on, [OnNode { node, pages: expected }]);
             }
             other => panic!("{other:?}"),
         },
@@ -78,9 +70,7 @@ fn large_pages_bound_to_a_node_are_counted_as_pages() {
         }
     }
     let shown = Granted::Placed {
-        pages: Box::new(Granted::Huge {
-            via: Via::Transparent,
-        }),
+        pages: Box::new(Granted::Huge { via: Via::Transparent }),
         on: vec![OnNode { node: 1, pages: 3 }],
     };
     assert_eq!(shown.to_string(), "2 MiB (transparent), node 1");
@@ -130,10 +120,7 @@ fn a_node_that_does_not_exist_is_refused_with_those_that_do() {
         let asked = format!("memory on node {node} refused by mbind: ");
         assert!(text.starts_with(&asked), "{text}");
         let reserved = Memory::reserve_on_nodes(4096, &MemoryPolicy::Bind(node)).unwrap_err();
-        assert!(
-            matches!(reserved, MemoryError::NoPolicy { .. }),
-            "{reserved}"
-        );
+        assert!(matches!(reserved, MemoryError::NoPolicy { .. }), "{reserved}");
     }
 }
 
@@ -157,11 +144,5 @@ fn what_a_cpu_touches_first_lies_on_its_node() {
     let mut memory = Memory::on_nodes(4 * 4096, Pages::Base, &MemoryPolicy::Local).unwrap();
     let pages = first_touched_on(memory.as_mut_slice(), cpu).unwrap();
     let found = nodes_of(range(pages)).unwrap();
-    assert_eq!(
-        found,
-        [OnNode {
-            node: near.id,
-            pages: 4
-        }]
-    );
+    assert_eq!(found, [OnNode { node: near.id, pages: 4 }]);
 }

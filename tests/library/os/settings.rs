@@ -26,8 +26,5 @@ fn what_the_system_tells_is_found_and_the_rest_left_out() {
     // If the kernel has a file with the microcode version, its value is used.
     let machine = machine.with("sys/devices/system/cpu/cpu3/microcode/version = 0xb2");
     let found = settings(&machine.root(), Some(3));
-    assert!(
-        found.contains(&("microcode", "0xb2".to_owned())),
-        "{found:?}"
-    );
+    assert!(found.contains(&("microcode", "0xb2".to_owned())), "{found:?}");
 }

@@ -5,18 +5,10 @@ use crate::common::machine::Machine;
 use linefill::cpu::Vendor;
 use linefill::os::split_locks::{Place, Refused, judge};
 
-const BARE_INTEL: Place = Place {
-    vendor: Vendor::Intel,
-    family: 6,
-    guest: false,
-};
+const BARE_INTEL: Place = Place { vendor: Vendor::Intel, family: 6, guest: false };
 
 fn amd(family: u8, guest: bool) -> Place {
-    Place {
-        vendor: Vendor::Amd,
-        family,
-        guest,
-    }
+    Place { vendor: Vendor::Amd, family, guest }
 }
 
 /// A machine with the CPU flags `flags`, booted with `cmdline`.
@@ -63,10 +55,7 @@ fn a_kernel_that_traps_them_refuses_in_every_mode_but_off() {
         }
     }
     // The last option takes effect.
-    let both = machine(
-        "split_lock_detect",
-        "split_lock_detect=off split_lock_detect=fatal",
-    );
+    let both = machine("split_lock_detect", "split_lock_detect=off split_lock_detect=fatal");
     assert_eq!(trapped(&both, BARE_INTEL).1, "fatal");
 }
 
@@ -87,26 +76,16 @@ fn the_reason_names_the_setting_and_what_would_do() {
 #[test]
 fn a_guest_refuses_where_its_host_may_end_it() {
     let silent = machine("hypervisor", "");
-    let guest = |vendor, family| Place {
-        vendor,
-        family,
-        guest: true,
-    };
-    for (vendor, family) in [
-        (Vendor::Intel, 6),
-        (Vendor::Amd, 0x1a),
-        (Vendor::Hygon, 0x18),
-        (Vendor::Other, 7),
-    ] {
+    let guest = |vendor, family| Place { vendor, family, guest: true };
+    for (vendor, family) in
+        [(Vendor::Intel, 6), (Vendor::Amd, 0x1a), (Vendor::Hygon, 0x18), (Vendor::Other, 7)]
+    {
         let refused = judge(&silent.root(), guest(vendor, family));
         assert_eq!(refused, Err(Refused::Host(vendor)));
     }
     // The same if the guest's own kernel allows them.
     let off = machine("split_lock_detect", "split_lock_detect=off");
-    assert_eq!(
-        judge(&off.root(), guest(Vendor::Intel, 6)),
-        Err(Refused::Host(Vendor::Intel))
-    );
+    assert_eq!(judge(&off.root(), guest(Vendor::Intel, 6)), Err(Refused::Host(Vendor::Intel)));
     let reason = Refused::Host(Vendor::Intel).to_string();
     assert!(reason.contains("a guest on a CPU of Intel cannot tell"));
 }
@@ -119,8 +98,5 @@ fn without_flags_nothing_is_certain() {
     assert!(refused.to_string().contains("proc/cpuinfo"), "{refused}");
     let odd = Machine::empty().with("proc/cpuinfo = processor : 0");
     let refused = judge(&odd.root(), BARE_INTEL).unwrap_err().to_string();
-    assert!(
-        refused.contains("a list of CPUs with their flags"),
-        "{refused}"
-    );
+    assert!(refused.contains("a list of CPUs with their flags"), "{refused}");
 }

@@ -23,10 +23,7 @@ fn intel_server_with_smt() {
     assert_eq!(sysfs.online().unwrap(), (0..32).collect::<Vec<_>>());
 
     let caches = sysfs.caches(0).unwrap();
-    let kinds: Vec<_> = caches
-        .iter()
-        .map(|cache| (cache.level, cache.kind))
-        .collect();
+    let kinds: Vec<_> = caches.iter().map(|cache| (cache.level, cache.kind)).collect();
     assert_eq!(
         kinds,
         [
@@ -57,14 +54,7 @@ fn intel_server_with_smt() {
     assert_eq!(last.share(), 1440 * KIB);
 
     let topology = sysfs.topology(25).unwrap();
-    assert_eq!(
-        topology,
-        Topology {
-            core: 1,
-            package: 1,
-            threads: vec![9, 25]
-        }
-    );
+    assert_eq!(topology, Topology { core: 1, package: 1, threads: vec![9, 25] });
     assert_eq!(topology.siblings(25), [9]);
     assert!(sysfs.share_a_core(&[0, 9, 25]));
     assert!(!sysfs.share_a_core(&[0, 9, 10, 9]));
@@ -86,12 +76,7 @@ fn amd_with_two_core_complexes() {
     assert_eq!(sysfs.topology(5).unwrap().siblings(5), [13]);
     assert_eq!(
         sysfs.nodes().unwrap(),
-        [MemoryNode {
-            id: 0,
-            cpus: (0..16).collect(),
-            distances: vec![10],
-            memory: None,
-        }]
+        [MemoryNode { id: 0, cpus: (0..16).collect(), distances: vec![10], memory: None }]
     );
 }
 
@@ -103,31 +88,20 @@ fn memory_nodes_of_servers() {
     };
     let sockets = nodes("two-sockets-128");
     assert_eq!(sockets.len(), 2);
-    assert_eq!(
-        sockets[1].cpus,
-        (64..128).chain(192..256).collect::<Vec<_>>()
-    );
+    assert_eq!(sockets[1].cpus, (64..128).chain(192..256).collect::<Vec<_>>());
     assert_eq!(sockets[1].distances, [32, 10]);
     assert_eq!(sockets[0].memory, Some(396_000_000 * KIB));
 
     let quarters = nodes("nps4-epyc");
     assert_eq!(quarters.len(), 4);
-    assert!(
-        quarters
-            .iter()
-            .all(|node| node.cpus.len() == 8 && node.has_memory())
-    );
+    assert!(quarters.iter().all(|node| node.cpus.len() == 8 && node.has_memory()));
 
     let eight = nodes("eight-nodes");
     let ids: Vec<usize> = eight.iter().map(|node| node.id).collect();
     assert_eq!(ids, (0..8).collect::<Vec<_>>());
     assert_eq!(eight[5].distances, [32, 32, 32, 32, 12, 10, 12, 12]);
     // The kernel does not report memory of nodes, so pages may be on any of them.
-    assert!(
-        eight
-            .iter()
-            .all(|node| node.memory.is_none() && node.has_memory())
-    );
+    assert!(eight.iter().all(|node| node.memory.is_none() && node.has_memory()));
 
     let cxl = nodes("cxl-memory");
     assert_eq!((cxl[2].cpus.len(), cxl[2].has_memory()), (0, true));
@@ -152,14 +126,8 @@ fn guest_with_a_slice_of_a_server() {
     let machine = Machine::recorded("vm-genoa");
     let sysfs = sysfs(&machine);
     let last = sysfs.last_level(1).unwrap();
-    assert_eq!(
-        (last.level, last.size, last.share()),
-        (3, 32 << 20, 16 << 20)
-    );
-    assert_eq!(
-        (last.ways, last.sets, last.line),
-        (Some(16), Some(32_768), Some(64))
-    );
+    assert_eq!((last.level, last.size, last.share()), (3, 32 << 20, 16 << 20));
+    assert_eq!((last.ways, last.sets, last.line), (Some(16), Some(32_768), Some(64)));
     assert!(sysfs.topology(1).unwrap().siblings(1).is_empty());
     assert!(!sysfs.share_a_core(&[0, 1]));
     assert!(!sysfs.share_a_core(&[0, 77]), "of CPU 77 nothing is told");
@@ -174,31 +142,11 @@ fn malformed_files_are_named() {
         assert!(error.problem.contains(text), "{error}");
     };
     named(sysfs.online().unwrap_err(), "cpu/online", "0-3,x");
-    named(
-        sysfs.caches(0).unwrap_err(),
-        "cpu0/cache/index0/size",
-        "32768",
-    );
-    named(
-        sysfs.caches(1).unwrap_err(),
-        "cpu1/cache/index0/level",
-        "one",
-    );
-    named(
-        sysfs.caches(2).unwrap_err(),
-        "cpu2/cache/index0/shared_cpu_list",
-        "3-1",
-    );
-    named(
-        sysfs.last_level(3).unwrap_err(),
-        "cpu3/cache",
-        "none of the caches holds data",
-    );
-    named(
-        sysfs.caches(4).unwrap_err(),
-        "cpu4/cache/index0/type",
-        "Trace",
-    );
+    named(sysfs.caches(0).unwrap_err(), "cpu0/cache/index0/size", "32768");
+    named(sysfs.caches(1).unwrap_err(), "cpu1/cache/index0/level", "one");
+    named(sysfs.caches(2).unwrap_err(), "cpu2/cache/index0/shared_cpu_list", "3-1");
+    named(sysfs.last_level(3).unwrap_err(), "cpu3/cache", "none of the caches holds data");
+    named(sysfs.caches(4).unwrap_err(), "cpu4/cache/index0/type", "Trace");
     named(sysfs.topology(0).unwrap_err(), "topology/core_id", "-1");
     named(sysfs.nodes().unwrap_err(), "node0/distance", "ten");
 
@@ -216,12 +164,7 @@ fn without_sysfs_everything_is_a_reason() {
         sysfs.topology(0).unwrap_err(),
         sysfs.nodes().unwrap_err(),
     ] {
-        assert!(
-            reason
-                .to_string()
-                .starts_with("/nonexistent/devices/system/"),
-            "{reason}"
-        );
+        assert!(reason.to_string().starts_with("/nonexistent/devices/system/"), "{reason}");
     }
 }
 
@@ -294,9 +237,7 @@ fn figure_3_3_is_recognised() {
 #[test]
 fn other_ways_to_share_are_told_apart() {
     let sharing = |threads, firsts, lasts, packages| {
-        sysfs(&composed(threads, firsts, lasts, packages))
-            .sharing()
-            .unwrap()
+        sysfs(&composed(threads, firsts, lasts, packages)).sharing().unwrap()
     };
     // Two complexes in one package, as in a Zen 2.
     let complexes = sharing(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
@@ -314,22 +255,14 @@ fn other_ways_to_share_are_told_apart() {
     let joint = sharing("0 1 2 3 4 5 6 7", PAIRS, HALVES, "0 0 0 0 0 0 0 0");
     assert_eq!((joint.threads, joint.cores, joint.joint), (1, 8, 4));
     // Two packages share one cache.
-    let across = sharing(
-        PAIRS,
-        PAIRS,
-        "0-7 0-7 0-7 0-7 0-7 0-7 0-7 0-7",
-        "0 0 0 0 1 1 1 1",
-    );
+    let across = sharing(PAIRS, PAIRS, "0-7 0-7 0-7 0-7 0-7 0-7 0-7 0-7", "0 0 0 0 1 1 1 1");
     assert_eq!((across.across, across.last_levels), (1, 1));
 }
 
 /// What the first of `cpus` has in common with each of the others.
 fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
     let locations = sysfs(&Machine::recorded(machine)).locations(cpus);
-    locations[1..]
-        .iter()
-        .map(|location| locations[0].to(location))
-        .collect()
+    locations[1..].iter().map(|location| locations[0].to(location)).collect()
 }
 
 #[test]
@@ -337,23 +270,14 @@ fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
     use Nearness::{Core, LastLevel, Level2, Package};
     assert_eq!(shared("amd-zen2-two-ccx", &[0, 8, 5]), [Core, Package]);
     // Two dies in one package are connected only by the bus: their L2 is the last level.
-    assert_eq!(
-        shared("core2-quad", &[0, 1, 2, 3]),
-        [Level2, Package, Package]
-    );
+    assert_eq!(shared("core2-quad", &[0, 1, 2, 3]), [Level2, Package, Package]);
     assert_eq!(shared("vm-genoa", &[0, 1]), [LastLevel]);
 }
 
 #[test]
 fn cpus_without_a_description_are_cores_of_one_package() {
     let nothing = Sysfs::at(Path::new("/nonexistent"));
-    let location = |cpu| CpuLocation {
-        cpu,
-        core: cpu,
-        l2: cpu,
-        last_level: 0,
-        package: 0,
-    };
+    let location = |cpu| CpuLocation { cpu, core: cpu, l2: cpu, last_level: 0, package: 0 };
     assert_eq!(nothing.locations(&[3, 4]), [location(3), location(4)]);
 }
 
@@ -399,10 +323,7 @@ fn separate_caches_and_clusters_under_a_third_level() {
     let clusters: Vec<CpuLocation> = (0..8).map(|cpu| location(cpu, cpu / 4 * 4, 0)).collect();
     assert_eq!(Arrangement::of(&clusters, 3), Some(Arrangement::L2InL3));
     // Hyper-threads do not count as cores.
-    let threads = [0, 1].map(|cpu| CpuLocation {
-        core: 0,
-        ..location(cpu, 0, 0)
-    });
+    let threads = [0, 1].map(|cpu| CpuLocation { core: 0, ..location(cpu, 0, 0) });
     assert_eq!(Arrangement::of(&threads, 2), Some(Arrangement::OneCore));
     assert_eq!(Arrangement::of(&[], 0), None);
 }
@@ -443,10 +364,7 @@ fn a_mask_of_siblings_counts_before_the_list() {
     let dir = "sys/devices/system/cpu/cpu2/topology";
     let machine =
         Machine::recorded("vm-genoa").with(&format!("{dir}/thread_siblings = 1,00000004"));
-    assert_eq!(
-        sysfs(&machine).hyper_threads(&mask(&[2])),
-        Ok(mask(&[2, 32]))
-    );
+    assert_eq!(sysfs(&machine).hyper_threads(&mask(&[2])), Ok(mask(&[2, 32])));
     for text in ["", "0", "4x"] {
         let machine = Machine::empty().with(&format!("{dir}/thread_siblings = {text}"));
         let error = sysfs(&machine).hyper_threads(&mask(&[2])).unwrap_err();

@@ -28,11 +28,9 @@ fn a_kernel_of_2007_has_masks_and_no_geometry() {
 fn opterons() -> Machine {
     let mut text = String::from("sys/devices/system/cpu/online = 0-7\n");
     for cpu in 0..8 {
-        for (index, level, kind, kib) in [
-            (0, 1, "Data", 64),
-            (1, 1, "Instruction", 64),
-            (2, 2, "Unified", 1024),
-        ] {
+        for (index, level, kind, kib) in
+            [(0, 1, "Data", 64), (1, 1, "Instruction", 64), (2, 2, "Unified", 1024)]
+        {
             let dir = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
             let mask = 1 << cpu;
             text += &format!("{dir}/level = {level}\n{dir}/type = {kind}\n");

@@ -10,11 +10,7 @@ fn an_event_of_one_counter_gets_that_or_none() {
     let mut counters = counters(&mut machine);
     // Before Skylake, PENDING counts only in PMC2.
     assert_eq!(counters.add(PENDING, 0b0100), Ok(Slot::General(2)));
-    let full = ProgramError::Full {
-        able: 0b0100,
-        first: 2,
-        holder: PENDING,
-    };
+    let full = ProgramError::Full { able: 0b0100, first: 2, holder: PENDING };
     assert_eq!(counters.add(PENDING, 0b0100), Err(full));
     assert_eq!(
         full.to_string(),
@@ -25,16 +21,9 @@ fn an_event_of_one_counter_gets_that_or_none() {
         assert_eq!(counters.add(PENDING, ANY), Ok(Slot::General(n)));
     }
     let error = counters.add(PENDING, ANY).unwrap_err();
-    let full = ProgramError::Full {
-        able: ANY,
-        first: 0,
-        holder: PENDING,
-    };
+    let full = ProgramError::Full { able: ANY, first: 0, holder: PENDING };
     assert_eq!(error, full);
-    assert!(
-        error.to_string().contains("by any general counter"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("by any general counter"), "{error}");
 }
 
 #[test]
@@ -70,9 +59,7 @@ fn an_event_of_the_tables_goes_where_it_counts() {
     // No general counter counts reference cycles.
     let taken = ProgramError::Taken { fixed: 2 };
     assert_eq!(add("CPU_CLK_UNHALTED.REF_TSC"), Err(taken));
-    let Err(ProgramError::Full {
-        first: 2, holder, ..
-    }) = add("L1D_PEND_MISS.PENDING_CYCLES")
+    let Err(ProgramError::Full { first: 2, holder, .. }) = add("L1D_PEND_MISS.PENDING_CYCLES")
     else {
         panic!("PMC2 was given away twice");
     };
@@ -98,27 +85,15 @@ fn the_choosiest_event_comes_first() {
     let mut machine = Machine::new(INTEL);
     let slots = counters(&mut machine).add_all(&events);
     let general = Slot::General;
-    let expected = [
-        general(0),
-        Slot::Fixed(0),
-        general(1),
-        general(2),
-        general(3),
-    ];
+    let expected = [general(0), Slot::Fixed(0), general(1), general(2), general(3)];
     assert_eq!(slots, Ok(expected));
     // If counters were assigned in the order of this list, the third event would have taken counter 2.
     let both = ["L1D_PEND_MISS.PENDING", "L1D_PEND_MISS.PENDING_CYCLES"];
     let events = both.map(|name| code(name, microarch("Haswell")));
     let mut machine = Machine::new(INTEL);
     let refused = counters(&mut machine).add_all(&events);
-    assert!(
-        matches!(refused, Err(ProgramError::Full { first: 2, .. })),
-        "{refused:?}"
-    );
-    let none = Capabilities {
-        general: 0,
-        ..INTEL
-    };
+    assert!(matches!(refused, Err(ProgramError::Full { first: 2, .. })), "{refused:?}");
+    let none = Capabilities { general: 0, ..INTEL };
     let mut machine = Machine::new(none);
     let fixed = [code("INST_RETIRED.ANY", microarch("Haswell"))];
     assert_eq!(counters(&mut machine).add_all(&fixed), Ok([Slot::Fixed(0)]));
@@ -136,26 +111,16 @@ fn off_core_events_share_a_register() {
     assert_eq!(counters.add_event(&reads), Ok(Slot::General(1)));
     assert_eq!(counters.add(PENDING, ANY), Ok(Slot::General(2)));
     let other = reads.encoding.offcore(reads.encoding.offcore ^ 1);
-    let conflict = ProgramError::Offcore {
-        wanted: other.offcore,
-        held: reads.encoding.offcore,
-    };
+    let conflict = ProgramError::Offcore { wanted: other.offcore, held: reads.encoding.offcore };
     assert_eq!(counters.add(other, ANY), Err(conflict));
-    assert!(
-        conflict.to_string().contains("off-core response register"),
-        "{conflict}"
-    );
+    assert!(conflict.to_string().contains("off-core response register"), "{conflict}");
     counters.start();
     counters.stop();
     counters.start();
     drop(counters);
     let wrote: Vec<u64> = machine.written_to(0x1A6).collect();
     let value = reads.encoding.offcore;
-    assert_eq!(
-        wrote,
-        [value, value, 0x77],
-        "what was there before is put back once"
-    );
+    assert_eq!(wrote, [value, value, 0x77], "what was there before is put back once");
 }
 
 /// The made-up CPU panics at a write to a register that it does not have.
@@ -182,17 +147,8 @@ fn fixed_counters_are_those_there_are_and_each_once() {
     let mut counters = counters(&mut machine);
     assert_eq!(counters.add_fixed(1), Ok(Slot::Fixed(1)));
     assert_eq!(counters.add_fixed(1), Err(ProgramError::Taken { fixed: 1 }));
-    let absent = ProgramError::NoFixed {
-        asked: 3,
-        present: 3,
-    };
+    let absent = ProgramError::NoFixed { asked: 3, present: 3 };
     assert_eq!(counters.add_fixed(3), Err(absent));
-    assert_eq!(
-        absent.to_string(),
-        "there is no fixed counter 3; this CPU has 3"
-    );
-    assert_eq!(
-        ProgramError::Taken { fixed: 1 }.to_string(),
-        "fixed counter 1 counts already"
-    );
+    assert_eq!(absent.to_string(), "there is no fixed counter 3; this CPU has 3");
+    assert_eq!(ProgramError::Taken { fixed: 1 }.to_string(), "fixed counter 1 counts already");
 }

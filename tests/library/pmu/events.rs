@@ -77,10 +77,7 @@ fn a_name_is_found_as_either_document_spells_it() {
     let as_perf = code("ls_mab_alloc.loads", microarch("Zen 3"));
     assert_eq!(code("LsMabAlloc.Loads", microarch("Zen 3")), as_perf);
     let as_intel = code("MACHINE_CLEARS.SMC", microarch("Skylake client"));
-    assert_eq!(
-        code("machine_clears.smc", microarch("Skylake client")),
-        as_intel
-    );
+    assert_eq!(code("machine_clears.smc", microarch("Skylake client")), as_intel);
 }
 
 #[test]
@@ -97,10 +94,7 @@ fn an_unknown_name_is_shown_with_what_there_is() {
     assert!(text.ends_with("; counted on Zen 4, Zen 5"), "{text}");
     let nothing = event("x", microarch("Zen 4")).unwrap_err();
     assert_eq!(nothing.nearest, None);
-    assert_eq!(
-        nothing.to_string(),
-        "Zen 4 has no event \"x\" in the tables"
-    );
+    assert_eq!(nothing.to_string(), "Zen 4 has no event \"x\" in the tables");
 }
 
 #[test]
@@ -115,10 +109,7 @@ fn a_cpu_has_the_events_of_its_core() {
     assert_eq!(core("dothan"), None, "older than the tables");
     assert_eq!(core("k8"), None);
     // The generation has one name for clients and servers, but they have different lists of events.
-    let lake = Identity {
-        vectors: Vectors::Sse,
-        ..Identity::read(Dump::of("coffee-lake"))
-    };
+    let lake = Identity { vectors: Vectors::Sse, ..Identity::read(Dump::of("coffee-lake")) };
     let model = |model| Microarch::of(&Identity { model, ..lake });
     assert_eq!(model(0x2A), Some(microarch("Sandy Bridge")));
     assert_eq!(model(0x2D), Some(microarch("Sandy Bridge server")));
@@ -127,11 +118,7 @@ fn a_cpu_has_the_events_of_its_core() {
     assert_eq!(model(0x3D), Some(microarch("Broadwell")));
     assert_eq!(model(0x56), Some(microarch("Broadwell server")));
     let server = |stepping| {
-        let identity = Identity {
-            model: 0x55,
-            stepping,
-            ..lake
-        };
+        let identity = Identity { model: 0x55, stepping, ..lake };
         Microarch::of(&identity)
     };
     assert_eq!(server(4), Some(microarch("Skylake server")));

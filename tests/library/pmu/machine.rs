@@ -18,13 +18,8 @@ pub const INTEL: Capabilities = Capabilities {
 };
 
 /// A Zen core, which has no off-core response register.
-pub const AMD: Capabilities = Capabilities {
-    maker: Maker::Amd { global: true },
-    version: 0,
-    general: 6,
-    fixed: 0,
-    ..INTEL
-};
+pub const AMD: Capabilities =
+    Capabilities { maker: Maker::Amd { global: true }, version: 0, general: 6, fixed: 0, ..INTEL };
 
 /// The bit in a select register that enables its counter.
 pub const ENABLE: u64 = 1 << 22;
@@ -125,10 +120,7 @@ impl MsrPort for Machine {
     }
 
     unsafe fn write(&mut self, register: u32, value: u64) {
-        assert!(
-            self.registers.contains_key(&register),
-            "general protection: wrmsr {register:#x}"
-        );
+        assert!(self.registers.contains_key(&register), "general protection: wrmsr {register:#x}");
         self.written.push((register, value));
         match register {
             // Writing a one clears that bit of the status.

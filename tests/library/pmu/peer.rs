@@ -31,24 +31,12 @@ const CORES: [(&str, usize); 14] = [
 const DISAGREE: [(&str, &str); 4] = [
     // `x86` gives the number of the fixed counter, which is not an event that a general counter can count.
     // Our table gives the general event that counts the same, and also the fixed counter.
-    (
-        "INST_RETIRED.ANY",
-        "the general event in place of the fixed counter's number",
-    ),
-    (
-        "CPU_CLK_UNHALTED.THREAD",
-        "the general event in place of the fixed counter's number",
-    ),
-    (
-        "CPU_CLK_UNHALTED.CORE",
-        "the general event in place of the fixed counter's number",
-    ),
+    ("INST_RETIRED.ANY", "the general event in place of the fixed counter's number"),
+    ("CPU_CLK_UNHALTED.THREAD", "the general event in place of the fixed counter's number"),
+    ("CPU_CLK_UNHALTED.CORE", "the general event in place of the fixed counter's number"),
     // Fixed counter 2 has no general event. Linux encodes it as event 0, umask 3; Intel's lists use the same
     // encoding since Sandy Bridge.
-    (
-        "CPU_CLK_UNHALTED.REF",
-        "the number that Linux gives fixed counter 2",
-    ),
+    ("CPU_CLK_UNHALTED.REF", "the number that Linux gives fixed counter 2"),
 ];
 
 /// Cores for which `x86` numbers the fixed counters from 1, as Intel's lists for these cores did. The manual
@@ -125,12 +113,7 @@ fn shared_names_have_the_same_encoding_and_counters() {
                 Counter::General(mask) => ours.fixed.is_none() && ours.counters == u32::from(mask),
             };
             let name = ours.name;
-            assert!(
-                where_counted,
-                "{} {name}: {ours:?}, {:?}",
-                core.name(),
-                counter
-            );
+            assert!(where_counted, "{} {name}: {ours:?}, {:?}", core.name(), counter);
             if ours.encoding != *encoding {
                 let known = DISAGREE.iter().any(|(known, _)| *known == name);
                 assert!(known, "{} {name}: {ours:?}, {:?}", core.name(), encoding);
@@ -141,9 +124,6 @@ fn shared_names_have_the_same_encoding_and_counters() {
         println!("{}: {shared} shared names", core.name());
     }
     for (name, reason) in DISAGREE {
-        assert!(
-            disagreed.contains(&name),
-            "{name} agrees; no longer {reason}"
-        );
+        assert!(disagreed.contains(&name), "{name} agrees; no longer {reason}");
     }
 }

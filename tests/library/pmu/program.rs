@@ -26,15 +26,7 @@ fn events_count_between_start_and_stop_alone() {
         counters.add_fixed(0).unwrap(),
         counters.add_fixed(2).unwrap(),
     ];
-    assert_eq!(
-        slots,
-        [
-            Slot::General(0),
-            Slot::General(1),
-            Slot::Fixed(0),
-            Slot::Fixed(2)
-        ]
-    );
+    assert_eq!(slots, [Slot::General(0), Slot::General(1), Slot::Fixed(0), Slot::Fixed(2)]);
     let happen = |events| {
         // SAFETY: as above.
         unsafe { (*port).happen(events) }
@@ -53,10 +45,7 @@ fn events_count_between_start_and_stop_alone() {
     counters.stop();
     counts.push(counters.read(slots[1]).unwrap());
     counts.push(counters.read(slots[3]).unwrap());
-    let count = |value| Count {
-        value,
-        overflowed: Some(false),
-    };
+    let count = |value| Count { value, overflowed: Some(false) };
     assert_eq!(counts, [30, 30, 30, 30, 4, 4].map(count));
 }
 
@@ -87,10 +76,7 @@ fn amds_event_numbers_have_an_upper_part() {
     counters.start();
     core::mem::forget(counters);
     let registers = &machine.registers;
-    assert_eq!(
-        registers[&0xC001_0200],
-        2 << 32 | 0x038F | BOTH_RINGS | ENABLE
-    );
+    assert_eq!(registers[&0xC001_0200], 2 << 32 | 0x038F | BOTH_RINGS | ENABLE);
     assert_eq!(registers[&0xC000_0301], 1);
 }
 
@@ -101,13 +87,8 @@ fn counters_are_set_before_anything_starts_them() {
     counters.add(PENDING, ANY).unwrap();
     counters.start();
     core::mem::forget(counters);
-    let last = |register| {
-        machine
-            .written
-            .iter()
-            .rposition(|(written, _)| *written == register)
-            .unwrap()
-    };
+    let last =
+        |register| machine.written.iter().rposition(|(written, _)| *written == register).unwrap();
     assert!(last(0xC1) < last(0x186), "counted before it was 0");
     assert!(last(0x186) < last(0x38F));
     assert_eq!(last(0x38F), machine.written.len() - 1);
@@ -164,10 +145,7 @@ fn a_counter_that_does_not_exist_is_not_read() {
 
 /// A counter with few bits, so that it overflows early.
 fn overflowing(capabilities: Capabilities) -> (Count, Count) {
-    let mut machine = Machine::new(Capabilities {
-        general_bits: 8,
-        ..capabilities
-    });
+    let mut machine = Machine::new(Capabilities { general_bits: 8, ..capabilities });
     let capabilities = machine.capabilities;
     let port = &raw mut machine;
     // SAFETY: as in `events_count_between_start_and_stop_alone`.
@@ -186,20 +164,13 @@ fn overflowing(capabilities: Capabilities) -> (Count, Count) {
 #[test]
 fn an_overflow_is_told_and_forgotten_at_the_next_start() {
     let count = |value, overflowed| Count { value, overflowed };
-    let amd = |global| Capabilities {
-        maker: Maker::Amd { global },
-        ..AMD
-    };
+    let amd = |global| Capabilities { maker: Maker::Amd { global }, ..AMD };
     let told = (count(300 - 256, Some(true)), count(20, Some(false)));
     assert_eq!(overflowing(INTEL), told);
     assert_eq!(overflowing(amd(true)), told);
     let untold = (count(300 - 256, None), count(20, None));
     assert_eq!(overflowing(amd(false)), untold);
-    let first = Capabilities {
-        version: 1,
-        fixed: 0,
-        ..INTEL
-    };
+    let first = Capabilities { version: 1, fixed: 0, ..INTEL };
     assert_eq!(overflowing(first), untold);
 }
 
@@ -219,9 +190,7 @@ fn what_was_there_before_is_there_afterwards() {
             })
             .collect();
         for (number, register) in held.iter().enumerate() {
-            machine
-                .registers
-                .insert(*register, 0x1_0000 + number as u64);
+            machine.registers.insert(*register, 0x1_0000 + number as u64);
         }
         let before = machine.registers.clone();
         let mut counters = counters(&mut machine);
@@ -236,11 +205,7 @@ fn what_was_there_before_is_there_afterwards() {
 
 #[test]
 fn more_counters_than_are_used_are_left_alone() {
-    let mut machine = Machine::new(Capabilities {
-        general: 12,
-        fixed: 4,
-        ..INTEL
-    });
+    let mut machine = Machine::new(Capabilities { general: 12, fixed: 4, ..INTEL });
     let mut counters = counters(&mut machine);
     assert_eq!(counters.general_counters(), 8);
     assert_eq!(counters.fixed_counters(), 3);
@@ -250,11 +215,6 @@ fn more_counters_than_are_used_are_left_alone() {
     assert!(counters.add(PENDING, ANY).is_err());
     counters.start();
     drop(counters);
-    let touched = |register| {
-        machine
-            .written
-            .iter()
-            .any(|(written, _)| *written == register)
-    };
+    let touched = |register| machine.written.iter().any(|(written, _)| *written == register);
     assert!(!touched(0x186 + 8) && !touched(0xC1 + 8) && !touched(0x309 + 3));
 }

@@ -38,10 +38,7 @@ fn counts_have_a_plot_a_table_and_the_vendors_name() {
     assert_eq!(counted.figure.form, Form::Lines);
     let timed = section("D14").figure.as_ref().unwrap();
     let curve = &counted.figure.curves[0];
-    assert_eq!(
-        curve.label,
-        format!("{}: L1d misses", timed.curves[0].label)
-    );
+    assert_eq!(curve.label, format!("{}: L1d misses", timed.curves[0].label));
     assert_eq!(curve.points.len(), timed.curves[0].points.len());
     assert!(curve.points.iter().all(|value| value.mid == 0.5));
     assert!(section("D15").counted.is_none(), "nothing of it was");

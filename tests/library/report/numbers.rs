@@ -6,10 +6,7 @@ use super::*;
 fn page_of(id: &str, now: Option<[f64; 2]>) -> String {
     let (experiment, _) = id.split_once('.').expect("an id");
     let claim = find_claim(id).expect("a claim");
-    let line = VerdictLine {
-        now,
-        ..line(experiment, claim, Verdict::Holds)
-    };
+    let line = VerdictLine { now, ..line(experiment, claim, Verdict::Holds) };
     markup(&render(&judged(&[line])))
 }
 
@@ -21,10 +18,7 @@ fn an_annotated_claim_words_its_numbers_as_its_card_does() {
         ([1.08, 1.33], "8.0 to 33 % more time"),
     ] {
         let page = page_of("E37.2", Some(now));
-        let subject = find_claim("E37.2")
-            .and_then(|of| of.takeaway)
-            .unwrap()
-            .subject;
+        let subject = find_claim("E37.2").and_then(|of| of.takeaway).unwrap().subject;
         let expected = format!(
             "{subject}: <span class=\"then\">then 3.0 to 8.0 %</span> now <b>{text}</b></span>"
         );

@@ -51,9 +51,7 @@ pub fn rows() -> Vec<Row> {
         row("X15", ".3", Holds, |m| close(m, L2)),
         row("X15", ".3", DoesNotHold, |m| apart(m, L2)),
         row("X15", ".3", Inconclusive, |m| open(m, L2)),
-        row("X15", ".3", Untestable, |m| {
-            close(m, L2).without(|series, _| series.contains(L2))
-        })
-        .says("was not measured"),
+        row("X15", ".3", Untestable, |m| close(m, L2).without(|series, _| series.contains(L2)))
+            .says("was not measured"),
     ]
 }

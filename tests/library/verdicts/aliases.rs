@@ -14,11 +14,7 @@ const COUNTED: &str = ".4";
 
 fn views(machine: &Machine, two: f64) -> Planted {
     Planted::new("D32", machine, |series, _| {
-        time(if series.contains("two") {
-            4.0 * two
-        } else {
-            4.0
-        })
+        time(if series.contains("two") { 4.0 * two } else { 4.0 })
     })
 }
 
@@ -53,9 +49,7 @@ fn across(machine: &Machine, slower: f64) -> Planted {
 }
 
 fn refused(id: &str, machine: &Machine) -> Planted {
-    Planted::new(id, machine, |_, _| {
-        Value::Untestable("mmap refused executable memory")
-    })
+    Planted::new(id, machine, |_, _| Value::Untestable("mmap refused executable memory"))
 }
 
 pub fn rows() -> Vec<Row> {
@@ -77,20 +71,12 @@ pub fn rows() -> Vec<Row> {
         row("D34", ACROSS, DoesNotHold, |m| across(m, 1.05)),
         row("D34", ACROSS, Inconclusive, |m| across(m, 1.5)),
         row("D34", ACROSS, Untestable, |m| refused("D34", m)),
-        row("D34", COUNTED, Holds, |m| {
-            cleared(m, Interval::exact(1.0), 0.0)
-        }),
-        row("D34", COUNTED, DoesNotHold, |m| {
-            cleared(m, Interval::exact(0.1), 0.0)
-        })
-        .says("into its own code: 0.1"),
-        row("D34", COUNTED, DoesNotHold, |m| {
-            cleared(m, Interval::exact(1.0), 1.0)
-        })
-        .says("in another page: 1"),
-        row("D34", COUNTED, Inconclusive, |m| {
-            cleared(m, Interval::new(0.4, 0.6), 0.0)
-        }),
+        row("D34", COUNTED, Holds, |m| cleared(m, Interval::exact(1.0), 0.0)),
+        row("D34", COUNTED, DoesNotHold, |m| cleared(m, Interval::exact(0.1), 0.0))
+            .says("into its own code: 0.1"),
+        row("D34", COUNTED, DoesNotHold, |m| cleared(m, Interval::exact(1.0), 1.0))
+            .says("in another page: 1"),
+        row("D34", COUNTED, Inconclusive, |m| cleared(m, Interval::new(0.4, 0.6), 0.0)),
         row("D34", COUNTED, Untestable, |m| {
             patches(m, 200.0, 200.0).counting_nothing("the kernel sees no PMU on this CPU")
         })

@@ -42,11 +42,7 @@ fn orders(machine: &Machine, in_order: f64, at_random: f64) -> Planted {
 /// Moves by `movdqu` take `factor` times as long as those by `movdqa`.
 fn moves(machine: &Machine, factor: f64) -> Planted {
     Planted::new("E15", machine, |series, _| {
-        time(if series.contains("movdqu") {
-            4.0 * factor
-        } else {
-            4.0
-        })
+        time(if series.contains("movdqu") { 4.0 * factor } else { 4.0 })
     })
 }
 
@@ -60,27 +56,17 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `stores by movdqa` was measured"),
         row("E15", L1D, Holds, |m| splits(m, [2.0; 4], 2.0)),
-        row("E15", L1D, DoesNotHold, |m| {
-            splits(m, [0.9, 1.0, 1.0, 1.0], 2.0)
-        }),
-        row("E15", L1D, DoesNotHold, |m| {
-            splits(m, [4.5, 2.0, 2.0, 2.0], 2.0)
-        })
-        .says("misaligned over aligned, random: 4.50"),
+        row("E15", L1D, DoesNotHold, |m| splits(m, [0.9, 1.0, 1.0, 1.0], 2.0)),
+        row("E15", L1D, DoesNotHold, |m| splits(m, [4.5, 2.0, 2.0, 2.0], 2.0))
+            .says("misaligned over aligned, random: 4.50"),
         row("E15", L1D, Inconclusive, |m| splits(m, [1.0; 4], 2.0)),
         row("E15", L1D, Untestable, |m| {
             splits(m, [2.0; 4], 2.0).without(|series, _| series == "random, misaligned")
         })
         .says("no point of `random, misaligned` was measured"),
-        row("E15", MEMORY, Holds, |m| {
-            splits(m, [2.0, 2.0, 1.5, 1.3], 2.0)
-        }),
-        row("E15", MEMORY, DoesNotHold, |m| {
-            splits(m, [2.0, 2.0, 1.5, 1.1], 2.0)
-        }),
-        row("E15", MEMORY, Inconclusive, |m| {
-            splits(m, [2.0, 2.0, 1.5, 1.2], 2.0)
-        }),
+        row("E15", MEMORY, Holds, |m| splits(m, [2.0, 2.0, 1.5, 1.3], 2.0)),
+        row("E15", MEMORY, DoesNotHold, |m| splits(m, [2.0, 2.0, 1.5, 1.1], 2.0)),
+        row("E15", MEMORY, Inconclusive, |m| splits(m, [2.0, 2.0, 1.5, 1.2], 2.0)),
         row("E15", MEMORY, Untestable, |m| {
             let memory = m.ranges.memory;
             splits(m, [2.0; 4], 2.0).without(|_, x| memory.holds(x))
@@ -98,22 +84,14 @@ pub fn rows() -> Vec<Row> {
         .says("no room"),
         row("E15", L2, Holds, |m| splits(m, [4.0, 4.1, 2.0, 1.3], 2.0)),
         row("E15", L2, DoesNotHold, |m| splits(m, [2.0; 4], 2.0)),
-        row("E15", L2, Inconclusive, |m| {
-            splits(m, [3.0, 3.0, 2.0, 1.3], 2.0)
-        }),
+        row("E15", L2, Inconclusive, |m| splits(m, [3.0, 3.0, 2.0, 1.3], 2.0)),
         row("E15", L2, Untestable, |m| {
             let l2 = m.ranges.l2;
             splits(m, [4.0; 4], 2.0).without(|_, x| l2.holds(x))
         }),
-        row("E15", IN_ORDER, Holds, |m| {
-            splits(m, [4.0, 4.1, 2.0, 1.3], 2.0)
-        }),
-        row("E15", IN_ORDER, DoesNotHold, |m| {
-            splits(m, [4.0, 4.1, 2.0, 1.1], 2.0)
-        }),
-        row("E15", IN_ORDER, Inconclusive, |m| {
-            splits(m, [4.0, 4.1, 2.0, 1.2], 2.0)
-        }),
+        row("E15", IN_ORDER, Holds, |m| splits(m, [4.0, 4.1, 2.0, 1.3], 2.0)),
+        row("E15", IN_ORDER, DoesNotHold, |m| splits(m, [4.0, 4.1, 2.0, 1.1], 2.0)),
+        row("E15", IN_ORDER, Inconclusive, |m| splits(m, [4.0, 4.1, 2.0, 1.2], 2.0)),
         row("E15", IN_ORDER, Untestable, |m| {
             let memory = m.ranges.memory;
             splits(m, [4.0; 4], 2.0).without(|_, x| memory.holds(x))

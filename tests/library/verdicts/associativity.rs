@@ -25,13 +25,7 @@ struct L1d {
 
 impl L1d {
     const fn new(sets: u64, ways: u64) -> Self {
-        L1d {
-            sets,
-            ways,
-            hit: 5.0,
-            step: 11.0,
-            miss: 16.0,
-        }
+        L1d { sets, ways, hit: 5.0, step: 11.0, miss: 16.0 }
     }
 
     /// The L1d that `machine` reports.
@@ -75,10 +69,7 @@ pub fn rows() -> Vec<Row> {
             .says("measured: 12 ways of 2048 bytes, 24 KiB"),
         row("E18", STEPS, Inconclusive, |m| {
             // The first list that is too long costs about 1.5 times the shortest.
-            let soft = L1d {
-                step: 2.5,
-                ..L1d::of(m)
-            };
+            let soft = L1d { step: 2.5, ..L1d::of(m) };
             soft.on(m)
         })
         .says(", or "),
@@ -90,10 +81,7 @@ pub fn rows() -> Vec<Row> {
         .says("measured: 8 ways of 4096 bytes, 32 KiB; CPUID does not report the ways"),
         row("E18", STEPS, Untestable, |m| {
             let mut old = m.clone();
-            old.caches[0] = Cache {
-                ways: None,
-                ..old.caches[0]
-            };
+            old.caches[0] = Cache { ways: None, ..old.caches[0] };
             L1d::new(64, 8).on(m).on(old)
         })
         .says("CPUID does not report the ways"),
@@ -114,22 +102,14 @@ pub fn rows() -> Vec<Row> {
             // Something else evicts lines with stride 80.
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                time(if distance == 80 && length > ways {
-                    20.0
-                } else {
-                    cost
-                })
+                time(if distance == 80 && length > ways { 20.0 } else { cost })
             })
         })
         .says("at the worst distance, 80 lines: 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                if distance == 48 && length > ways {
-                    noisy(cost * 1.5, 0.4)
-                } else {
-                    time(cost)
-                }
+                if distance == 48 && length > ways { noisy(cost * 1.5, 0.4) } else { time(cost) }
             })
         })
         .says("at the worst distance, 48 lines"),
@@ -156,21 +136,9 @@ fn inferred(l1d: L1d, machine: &Machine, seed: u64) -> Judgement {
 #[test]
 fn sets_and_ways_are_inferred_whatever_they_are() {
     // 32 KiB; 48 KiB; the 24 KiB of an Atom; 64 KiB; 16 KiB; a cache with half the sets.
-    let shapes = [
-        (64, 8),
-        (64, 12),
-        (64, 6),
-        (64, 16),
-        (64, 4),
-        (32, 8),
-        (16, 16),
-        (128, 2),
-    ];
+    let shapes = [(64, 8), (64, 12), (64, 6), (64, 16), (64, 4), (32, 8), (16, 16), (128, 2)];
     for (sets, ways) in shapes {
-        let machine = Machine {
-            full: true,
-            ..server().machine()
-        };
+        let machine = Machine { full: true, ..server().machine() };
         let found = inferred(L1d::new(sets, ways), &machine, sets + ways).numbers;
         let wanted = format!(
             "measured: {ways} ways of {} bytes, {} KiB; CPUID",
@@ -195,10 +163,7 @@ fn a_quick_run_infers_every_cache_of_64_sets() {
 #[test]
 fn a_soft_step_is_found_where_it_exceeds_half_a_hit() {
     let machine = server().machine();
-    let soft = |step| L1d {
-        step,
-        ..L1d::of(&machine)
-    };
+    let soft = |step| L1d { step, ..L1d::of(&machine) };
     for seed in 0..20 {
         // The first list that is too long costs two thirds more.
         let judgement = inferred(soft(3.4), &machine, seed);

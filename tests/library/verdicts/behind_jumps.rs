@@ -33,10 +33,8 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("the predictor still remembers 16384 jumps: each costs 4.0"),
-        row("E34", MANY, Untestable, |m| {
-            ud2(m, 1.0, 0.8).without(|_, jumps| jumps == 16384.0)
-        })
-        .says("have no point in common"),
+        row("E34", MANY, Untestable, |m| ud2(m, 1.0, 0.8).without(|_, jumps| jumps == 16384.0))
+            .says("have no point in common"),
         row("E34", FEW, Holds, |m| ud2(m, 1.0, 0.8)),
         row("E34", FEW, DoesNotHold, |m| ud2(m, 1.2, 0.8)),
         row("E34", FEW, Inconclusive, |m| ud2(m, 1.03, 0.8)),

@@ -58,10 +58,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("X22", OPERATIONS, Holds, |m| buffers(m, USUAL)).says("over the published 330"),
         row("X22", OPERATIONS, DoesNotHold, |m| {
-            buffers(
-                m,
-                but(USUAL, |of| (of.published, of.operations) = (700.0, 440.0)),
-            )
+            buffers(m, but(USUAL, |of| (of.published, of.operations) = (700.0, 440.0)))
         }),
         row("X22", OPERATIONS, Inconclusive, |m| {
             let published = 280.0;
@@ -79,10 +76,8 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("not published"),
-        row("X22", OPERATIONS, Untestable, |m| {
-            buffers(m, but(USUAL, |of| of.operations = 1e9))
-        })
-        .says("no number of `operations`"),
+        row("X22", OPERATIONS, Untestable, |m| buffers(m, but(USUAL, |of| of.operations = 1e9)))
+            .says("no number of `operations`"),
         row("X22", STORES, Holds, |m| buffers(m, USUAL)),
         row("X22", STORES, DoesNotHold, |m| {
             let stores = 150.0;
@@ -105,9 +100,7 @@ pub fn rows() -> Vec<Row> {
             let loads = 240.0;
             buffers(m, Buffers { loads, ..USUAL })
         }),
-        row("X22", LOADS, Untestable, |m| {
-            buffers(m, USUAL).without(|series, _| series == "loads")
-        }),
+        row("X22", LOADS, Untestable, |m| buffers(m, USUAL).without(|series, _| series == "loads")),
         row("X22", NOPS, Holds, |m| buffers(m, USUAL)),
         row("X22", NOPS, DoesNotHold, |m| {
             let nops = 660.0;
@@ -125,10 +118,8 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no number of `nops`"),
         row("X22", REGISTERS, Holds, |m| buffers(m, USUAL)),
-        row("X22", REGISTERS, Inconclusive, |m| {
-            buffers(m, but(USUAL, |of| of.operations = 165.0))
-        })
-        .says("the reorder buffer has half of its published size"),
+        row("X22", REGISTERS, Inconclusive, |m| buffers(m, but(USUAL, |of| of.operations = 165.0)))
+            .says("the reorder buffer has half of its published size"),
         row("X22", REGISTERS, DoesNotHold, |m| {
             let sums = 330.0;
             buffers(m, Buffers { sums, ..USUAL })

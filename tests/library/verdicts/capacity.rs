@@ -30,10 +30,7 @@ fn random(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
 
 /// In memory, from twice the memory size on, each step takes three times as long. A full run measures there.
 fn with_page_walks(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
-    let full = Machine {
-        full: true,
-        ..machine.clone()
-    };
+    let full = Machine { full: true, ..machine.clone() };
     let far = machine.in_memory() as f64;
     Planted::new("D18", &full, |_, x| {
         let walks = if x > far { 3.0 } else { 1.0 };
@@ -65,32 +62,20 @@ pub fn rows() -> Vec<Row> {
         row("D18", KNEE, Holds, |m| {
             let part = m.ranges.l2.hi;
             Planted::new("D18", &shared(m, None, 32), |_, x| {
-                time(if x > part {
-                    400.0
-                } else {
-                    by_level(m, x, RANDOM)
-                })
+                time(if x > part { 400.0 } else { by_level(m, x, RANDOM) })
             })
         }),
         // A rise beyond twice the whole level is none of its, even if L2's own lies in the range.
-        row("D18", KNEE, DoesNotHold, |m| {
-            random(&shared(m, Some(4.0 * MIB), 16), RANDOM)
-        })
-        .says("step nearest to the 256 to 4096 KiB of this CPU's part of the last level"),
+        row("D18", KNEE, DoesNotHold, |m| random(&shared(m, Some(4.0 * MIB), 16), RANDOM))
+            .says("step nearest to the 256 to 4096 KiB of this CPU's part of the last level"),
         // Also in a guest: other guests move the rise to smaller working sets only.
-        row("D18", KNEE, DoesNotHold, |m| {
-            random(&guest(&shared(m, Some(4.0 * MIB), 16)), RANDOM)
-        }),
-        row("D18", KNEE, Untestable, |m| {
-            random(&guest(m), [5.0, 16.0, 16.5, 17.0])
-        })
-        .says("the curve has no step, and this CPU's part of the last level has"),
+        row("D18", KNEE, DoesNotHold, |m| random(&guest(&shared(m, Some(4.0 * MIB), 16)), RANDOM)),
+        row("D18", KNEE, Untestable, |m| random(&guest(m), [5.0, 16.0, 16.5, 17.0]))
+            .says("the curve has no step, and this CPU's part of the last level has"),
         // A rise in memory is that of the page walks.
         row("D18", KNEE, Holds, |m| with_page_walks(m, RANDOM)),
-        row("D18", KNEE, DoesNotHold, |m| {
-            with_page_walks(m, [5.0, 16.0, 16.5, 17.0])
-        })
-        .says("the curve has no step"),
+        row("D18", KNEE, DoesNotHold, |m| with_page_walks(m, [5.0, 16.0, 16.5, 17.0]))
+            .says("the curve has no step"),
         row("D18", KNEE, Untestable, |m| {
             // A third of the share.
             let part = 0.3 * m.ranges.capacities[2].usable();
@@ -100,10 +85,8 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("other cores may have used the last level"),
-        row("D18", KNEE, DoesNotHold, |m| {
-            random(m, [5.0, 16.0, 16.5, 17.0])
-        })
-        .says("the curve has no step"),
+        row("D18", KNEE, DoesNotHold, |m| random(m, [5.0, 16.0, 16.5, 17.0]))
+            .says("the curve has no step"),
         row("D18", KNEE, Inconclusive, |m| {
             // The lower ends of the intervals are the same: the noise is as large as the steps.
             Planted::new("D18", m, |_, x| {
@@ -120,38 +103,22 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no cache beyond L1d"),
         row("D18", WORTH, Holds, |m| random(m, RANDOM)),
-        row("D18", WORTH, Holds, |m| {
-            random(m, [5.0, 16.0, 70.0, 119.0]).with_clock_in_memory(0.8)
-        })
-        .says("memory over the last level: 1.70"),
-        row("D18", WORTH, DoesNotHold, |m| {
-            random(m, [5.0, 16.0, 70.0, 84.0])
-        })
-        .says("memory over the last level: 1.20"),
-        row("D18", WORTH, Untestable, |m| {
-            random(&guest(m), [5.0, 16.0, 70.0, 84.0])
-        })
-        .says("other guests may have used the last level"),
-        row("D18", WORTH, Inconclusive, |m| {
-            random(m, [5.0, 16.0, 70.0, 105.0])
-        }),
+        row("D18", WORTH, Holds, |m| random(m, [5.0, 16.0, 70.0, 119.0]).with_clock_in_memory(0.8))
+            .says("memory over the last level: 1.70"),
+        row("D18", WORTH, DoesNotHold, |m| random(m, [5.0, 16.0, 70.0, 84.0]))
+            .says("memory over the last level: 1.20"),
+        row("D18", WORTH, Untestable, |m| random(&guest(m), [5.0, 16.0, 70.0, 84.0]))
+            .says("other guests may have used the last level"),
+        row("D18", WORTH, Inconclusive, |m| random(m, [5.0, 16.0, 70.0, 105.0])),
         row("D18", WORTH, Untestable, in_caches_only),
         row("D18", WHICH, Holds, |m| random(m, RANDOM)),
-        row("D18", WHICH, Holds, |m| {
-            random(m, [5.0, 16.0, 70.0, 320.0]).with_clock_in_memory(0.8)
-        })
-        .says("at random: 20.0"),
-        row("D18", WHICH, DoesNotHold, |m| {
-            levels(m, RANDOM, [4.0, 5.0, 6.0, 100.0])
-        })
-        .says("in sequence: 20.0"),
-        row("D18", WHICH, DoesNotHold, |m| {
-            random(m, [5.0, 16.0, 70.0, 160.0])
-        })
-        .says("at random: 10.0"),
-        row("D18", WHICH, Inconclusive, |m| {
-            random(m, [5.0, 16.0, 70.0, 176.0])
-        }),
+        row("D18", WHICH, Holds, |m| random(m, [5.0, 16.0, 70.0, 320.0]).with_clock_in_memory(0.8))
+            .says("at random: 20.0"),
+        row("D18", WHICH, DoesNotHold, |m| levels(m, RANDOM, [4.0, 5.0, 6.0, 100.0]))
+            .says("in sequence: 20.0"),
+        row("D18", WHICH, DoesNotHold, |m| random(m, [5.0, 16.0, 70.0, 160.0]))
+            .says("at random: 10.0"),
+        row("D18", WHICH, Inconclusive, |m| random(m, [5.0, 16.0, 70.0, 176.0])),
         row("D18", WHICH, Untestable, |m| {
             random(m, RANDOM).without(|series, _| series.starts_with("sequential"))
         })

@@ -26,9 +26,7 @@ pub const EXACT: &[super::Exact] = &[
 
 /// Nanoseconds on the i7 and on the Xeon, for every series.
 fn nanos(machine: &Machine, i7: f64, xeon: f64) -> Planted {
-    Planted::new("B7", machine, |_, x| {
-        Value::Counted(if x == 0.0 { i7 } else { xeon })
-    })
+    Planted::new("B7", machine, |_, x| Value::Counted(if x == 0.0 { i7 } else { xeon }))
 }
 
 /// Integers per line; the number of places where the count, or both, share a line with the mean; megabytes.
@@ -60,16 +58,10 @@ pub fn rows() -> Vec<Row> {
         row("B16", SAVED, Holds, |m| sizes(m, 16.0, 5.0, 1.6)),
         row("B16", SAVED, DoesNotHold, |m| sizes(m, 16.0, 5.0, 0.8)),
     ];
-    let none = |id, claim| {
-        row(id, claim, Untestable, |m| {
-            nanos(m, 1.0, 1.0).without(|_, _| true)
-        })
-    };
+    let none = |id, claim| row(id, claim, Untestable, |m| nanos(m, 1.0, 1.0).without(|_, _| true));
     rows.extend([NOTED, ALL, READ, UPDATE].map(|claim| none("B7", claim)));
     rows.extend([INTS, EVERYWHERE, SAVED].map(|claim| {
-        row("B16", claim, Untestable, |m| {
-            sizes(m, 16.0, 8.0, 1.6).without(|_, _| true)
-        })
+        row("B16", claim, Untestable, |m| sizes(m, 16.0, 8.0, 1.6).without(|_, _| true))
     }));
     rows
 }

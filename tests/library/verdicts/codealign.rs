@@ -34,18 +34,12 @@ pub fn rows() -> Vec<Row> {
         // Slower although no line is crossed.
         row("E24", OVER, DoesNotHold, |m| code(m, 1.5, 1.3)),
         row("E24", OVER, Inconclusive, |m| code(m, 1.0, 1.1)),
-        row("E24", OVER, Untestable, |m| {
-            code(m, 1.0, 1.3).without(|_, x| x > 0.0)
-        })
-        .says("across the boundary"),
+        row("E24", OVER, Untestable, |m| code(m, 1.0, 1.3).without(|_, x| x > 0.0))
+            .says("across the boundary"),
         row("E24", FIRST, Holds, |m| code(m, 1.0, 1.3)),
         row("E24", FIRST, DoesNotHold, |m| code(m, 1.2, 1.3)),
-        row("E24", FIRST, Inconclusive, |m| {
-            Planted::new("E24", m, |_, _| noisy(1.0, 0.1))
-        }),
-        row("E24", FIRST, Untestable, |m| {
-            code(m, 1.0, 1.3).without(|_, x| x == 0.0)
-        })
-        .says("at the start of a line"),
+        row("E24", FIRST, Inconclusive, |m| Planted::new("E24", m, |_, _| noisy(1.0, 0.1))),
+        row("E24", FIRST, Untestable, |m| code(m, 1.0, 1.3).without(|_, x| x == 0.0))
+            .says("at the start of a line"),
     ]
 }

@@ -63,17 +63,13 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E21", SMALL, Holds, |m| inlining(m, 1.3, 1.8, 501.0)),
         row("E21", SMALL, DoesNotHold, |m| inlining(m, 1.0, 1.8, 501.0)),
-        row("E21", SMALL, Inconclusive, |m| {
-            inlining(m, 1.05, 1.8, 501.0)
-        }),
+        row("E21", SMALL, Inconclusive, |m| inlining(m, 1.05, 1.8, 501.0)),
         row("E21", SMALL, Untestable, |m| {
             inlining(m, 1.3, 1.8, 501.0).without(|_, x| x < 10_000.0)
         }),
         row("E21", LARGE, Holds, |m| inlining(m, 1.3, 1.8, 501.0)),
         row("E21", LARGE, DoesNotHold, |m| inlining(m, 1.3, 0.9, 501.0)),
-        row("E21", LARGE, Inconclusive, |m| {
-            inlining(m, 1.3, 1.05, 501.0)
-        }),
+        row("E21", LARGE, Inconclusive, |m| inlining(m, 1.3, 1.05, 501.0)),
         row("E21", LARGE, Untestable, |m| {
             inlining(m, 1.3, 1.8, 501.0).without(|series, _| series == "called")
         })
@@ -90,18 +86,11 @@ pub fn rows() -> Vec<Row> {
         row("E22", ALONE, Holds, |m| blocks(m, 2.0, 4.0)),
         row("E22", ALONE, DoesNotHold, |m| blocks(m, 2.0, 2.0)),
         row("E22", ALONE, Inconclusive, |m| blocks(m, 2.0, 2.4)),
-        row("E22", ALONE, Untestable, |m| {
-            blocks(m, 2.0, 4.0).without(|_, x| x > 40_000.0)
-        }),
+        row("E22", ALONE, Untestable, |m| blocks(m, 2.0, 4.0).without(|_, x| x > 40_000.0)),
         row("E22", COMPILED, Holds, |m| compiled(m, [1.0, 0.0, 0.0])),
-        row("E22", COMPILED, DoesNotHold, |m| {
-            compiled(m, [0.0, 0.0, 0.0])
-        })
-        .says("behind the return at -O2: 0"),
-        row("E22", COMPILED, DoesNotHold, |m| {
-            compiled(m, [1.0, 1.0, 0.0])
-        })
-        .says("at -Os: 1"),
+        row("E22", COMPILED, DoesNotHold, |m| compiled(m, [0.0, 0.0, 0.0]))
+            .says("behind the return at -O2: 0"),
+        row("E22", COMPILED, DoesNotHold, |m| compiled(m, [1.0, 1.0, 0.0])).says("at -Os: 1"),
         row("E22", COMPILED, Untestable, |m| {
             Planted::new("E22", m, |series, _| match series.contains("gcc") {
                 true => Value::Untestable("gcc: No such file or directory"),

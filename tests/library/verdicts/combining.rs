@@ -97,36 +97,24 @@ fn boundless(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E2", WHOLE, Holds, usual),
-        row("E2", WHOLE, DoesNotHold, |m| {
-            planted(m, but(USUAL, |of| of.cached = 30.0))
-        }),
-        row("E2", WHOLE, Inconclusive, |m| {
-            planted(m, but(USUAL, |of| of.cached = 24.0))
-        }),
+        row("E2", WHOLE, DoesNotHold, |m| planted(m, but(USUAL, |of| of.cached = 30.0))),
+        row("E2", WHOLE, Inconclusive, |m| planted(m, but(USUAL, |of| of.cached = 24.0))),
         row("E2", WHOLE, Untestable, |m| {
             usual(m).without(|series, _| series == "through the cache")
         }),
         row("E2", OPEN, Holds, usual),
         row("E2", OPEN, DoesNotHold, boundless),
-        row("E2", OPEN, Inconclusive, |m| {
-            planted(m, but(USUAL, |of| of.open = 16.0))
-        }),
-        row("E2", OPEN, Untestable, |m| {
-            usual(m).without(|_, x| x == 64.0)
-        })
-        .says("was not measured at 64"),
+        row("E2", OPEN, Inconclusive, |m| planted(m, but(USUAL, |of| of.open = 16.0))),
+        row("E2", OPEN, Untestable, |m| usual(m).without(|_, x| x == 64.0))
+            .says("was not measured at 64"),
         row("E2", FOUR, Holds, usual).says("buffers found: 10"),
         row("E2", FOUR, Holds, blurred).says("[8.00, 11.00]"),
         row("E2", FOUR, Holds, sloping).says("buffers found: 16"),
         // Between the sparse numbers the buffers are known to a range.
-        row("E2", FOUR, Holds, |m| {
-            planted(m, but(USUAL, |of| of.buffers = 30.0))
-        })
-        .says("[28.0, 31.0]"),
-        row("E2", FOUR, DoesNotHold, |m| {
-            planted(m, but(USUAL, |of| of.buffers = 1.0))
-        })
-        .says("buffers found: 1 "),
+        row("E2", FOUR, Holds, |m| planted(m, but(USUAL, |of| of.buffers = 30.0)))
+            .says("[28.0, 31.0]"),
+        row("E2", FOUR, DoesNotHold, |m| planted(m, but(USUAL, |of| of.buffers = 1.0)))
+            .says("buffers found: 1 "),
         row("E2", FOUR, Inconclusive, |m| {
             Planted::new("E2", m, |series, x| match series {
                 INTERLEAVED if (3.0..6.0).contains(&x) => noisy(6.0, 0.1),
@@ -163,12 +151,8 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|series, _| series == "non-temporal, half of each line")
         }),
         row("E2", BESIDE, Holds, usual),
-        row("E2", BESIDE, DoesNotHold, |m| {
-            planted(m, but(USUAL, |of| of.half_by_one = 6.0))
-        }),
-        row("E2", BESIDE, Inconclusive, |m| {
-            planted(m, but(USUAL, |of| of.half_by_one = 3.33))
-        }),
+        row("E2", BESIDE, DoesNotHold, |m| planted(m, but(USUAL, |of| of.half_by_one = 6.0))),
+        row("E2", BESIDE, Inconclusive, |m| planted(m, but(USUAL, |of| of.half_by_one = 3.33))),
         row("E2", BESIDE, Untestable, |m| {
             Planted::new("E2", m, |series, _| match series {
                 "non-temporal, half of each line, by one store of 32 bytes" => {

@@ -64,9 +64,7 @@ const USUAL: Contended = Contended {
 
 /// The MCS lock with these times per turn for two threads and for more.
 fn mcs(machine: &Machine, two: f64, more: f64) -> Planted {
-    Planted::new("X23", machine, |_, threads| {
-        time(if threads > 2.0 { more } else { two })
-    })
+    Planted::new("X23", machine, |_, threads| time(if threads > 2.0 { more } else { two }))
 }
 
 /// A turn of a queue takes `factor` times as long as a fetch_add.
@@ -123,15 +121,11 @@ fn row_of(id: &str, machine: &Machine, of: Contended) -> Planted {
 
 /// The same machine, whose CPUs all share one last level.
 fn near(machine: &Machine) -> Machine {
-    let locations = machine
-        .cpu_order
-        .locations()
-        .iter()
-        .map(|location| CpuLocation {
-            last_level: 0,
-            package: 0,
-            ..*location
-        });
+    let locations = machine.cpu_order.locations().iter().map(|location| CpuLocation {
+        last_level: 0,
+        package: 0,
+        ..*location
+    });
     with_locations(machine, locations)
 }
 
@@ -143,17 +137,11 @@ fn few(machine: &Machine, cpus: usize) -> Machine {
 pub fn rows() -> Vec<Row> {
     vec![
         row("X18", SHARED, Holds, |m| contended(m, USUAL)).says("2 threads"),
-        row("X18", SHARED, DoesNotHold, |m| {
-            contended(m, Contended { add: 1.0, ..USUAL })
-        }),
-        row("X18", SHARED, Inconclusive, |m| {
-            contended(m, Contended { add: 2.0, ..USUAL })
-        }),
+        row("X18", SHARED, DoesNotHold, |m| contended(m, Contended { add: 1.0, ..USUAL })),
+        row("X18", SHARED, Inconclusive, |m| contended(m, Contended { add: 2.0, ..USUAL })),
         row("X18", SHARED, Untestable, |m| contended(&few(m, 1), USUAL)).says("needs 2 cores"),
         row("X18", THROUGHPUT, Holds, |m| contended(m, USUAL)).says("8 threads"),
-        row("X18", THROUGHPUT, DoesNotHold, |m| {
-            contended(m, Contended { add: 0.5, ..USUAL })
-        }),
+        row("X18", THROUGHPUT, DoesNotHold, |m| contended(m, Contended { add: 0.5, ..USUAL })),
         row("X18", THROUGHPUT, Inconclusive, |m| {
             let add = 1.0 / 1.1;
             contended(m, Contended { add, ..USUAL })
@@ -173,9 +161,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("X18", RETRIED, Untestable, |m| contended(&few(m, 1), USUAL)).says("needs 2 cores"),
         row("X18", SLOW, Holds, |m| contended(m, USUAL)),
-        row("X18", SLOW, DoesNotHold, |m| {
-            contended(m, Contended { p99: 20, ..USUAL })
-        }),
+        row("X18", SLOW, DoesNotHold, |m| contended(m, Contended { p99: 20, ..USUAL })),
         row("X18", SLOW, Inconclusive, |m| {
             // The two passes contradict each other.
             let of_passes = |series: &str| match series.ends_with("one line") {
@@ -192,10 +178,8 @@ pub fn rows() -> Vec<Row> {
             };
             contended(m, USUAL).with_runs(of_passes).in_steps(26)
         }),
-        row("X18", SLOW, Untestable, |m| {
-            contended(m, USUAL).with_runs(|_| Vec::new())
-        })
-        .says("by itself"),
+        row("X18", SLOW, Untestable, |m| contended(m, USUAL).with_runs(|_| Vec::new()))
+            .says("by itself"),
         row("X18", FAIR, Holds, |m| contended(m, USUAL)),
         row("X18", FAIR, DoesNotHold, |m| {
             let spread = 1.01;
@@ -205,17 +189,11 @@ pub fn rows() -> Vec<Row> {
             let spread = 1.1 * 1.02;
             contended(m, Contended { spread, ..USUAL })
         }),
-        row("X18", FAIR, Untestable, |m| {
-            contended(m, USUAL).with_spread(|_| None)
-        })
-        .says("no two threads"),
+        row("X18", FAIR, Untestable, |m| contended(m, USUAL).with_spread(|_| None))
+            .says("no two threads"),
         row("X18", QUEUES, Holds, |m| contended(m, USUAL)),
-        row("X18", QUEUES, DoesNotHold, |m| {
-            contended(m, Contended { mcs: 2.5, ..USUAL })
-        }),
-        row("X18", QUEUES, Inconclusive, |m| {
-            contended(m, Contended { mcs: 1.8, ..USUAL })
-        }),
+        row("X18", QUEUES, DoesNotHold, |m| contended(m, Contended { mcs: 2.5, ..USUAL })),
+        row("X18", QUEUES, Inconclusive, |m| contended(m, Contended { mcs: 1.8, ..USUAL })),
         row("X18", QUEUES, Untestable, |m| contended(&few(m, 2), USUAL)).says("needs 4 cores"),
         row("X18", AHEAD, Holds, |m| contended(m, USUAL)),
         row("X18", AHEAD, DoesNotHold, |m| {
@@ -235,27 +213,17 @@ pub fn rows() -> Vec<Row> {
         row("X18", TAIL, Holds, |m| tails(m, [200, 220])).says("8 threads"),
         row("X18", TAIL, DoesNotHold, |m| tails(m, [100, 105])),
         row("X18", TAIL, Inconclusive, |m| tails(m, [100, 200])),
-        row("X18", TAIL, Untestable, |m| {
-            contended(m, USUAL).with_runs(|_| Vec::new())
-        })
-        .says("by itself"),
+        row("X18", TAIL, Untestable, |m| contended(m, USUAL).with_runs(|_| Vec::new()))
+            .says("by itself"),
         row("X18", QUEUE, Holds, |m| contended(&near(m), USUAL)).says("8 threads"),
         // The first two threads share a last level, and the others do not.
         row("X18", QUEUE, Untestable, |m| contended(m, USUAL))
             .says("first two threads (same last level)"),
-        row("X18", QUEUE, DoesNotHold, |m| {
-            contended(&near(m), but(USUAL, |of| of.trip = 60.0))
-        }),
-        row("X18", QUEUE, DoesNotHold, |m| {
-            contended(&near(m), Contended { trip: 6.0, ..USUAL })
-        }),
-        row("X18", QUEUE, Inconclusive, |m| {
-            contended(&near(m), but(USUAL, |of| of.trip = 16.0))
-        }),
-        row("X18", QUEUE, Untestable, |m| {
-            contended(&near(m), USUAL).with_round_trip(None)
-        })
-        .says("no round trip"),
+        row("X18", QUEUE, DoesNotHold, |m| contended(&near(m), but(USUAL, |of| of.trip = 60.0))),
+        row("X18", QUEUE, DoesNotHold, |m| contended(&near(m), Contended { trip: 6.0, ..USUAL })),
+        row("X18", QUEUE, Inconclusive, |m| contended(&near(m), but(USUAL, |of| of.trip = 16.0))),
+        row("X18", QUEUE, Untestable, |m| contended(&near(m), USUAL).with_round_trip(None))
+            .says("no round trip"),
         row("X23", KEPT, Holds, |m| mcs(m, 100.0, 400.0)).says("8 threads"),
         row("X23", KEPT, DoesNotHold, |m| mcs(m, 100.0, 1000.0)),
         row("X23", KEPT, Inconclusive, |m| mcs(m, 100.0, 500.0)),
@@ -273,10 +241,8 @@ pub fn rows() -> Vec<Row> {
             let retries = 1.1 * 1.02;
             row_of("X24", m, Contended { retries, ..USUAL })
         }),
-        row("X24", RETRIES, Untestable, |m| {
-            row_of("X24", m, USUAL).with_spread(|_| None)
-        })
-        .says("no two threads"),
+        row("X24", RETRIES, Untestable, |m| row_of("X24", m, USUAL).with_spread(|_| None))
+            .says("no two threads"),
         row("X24", GO_AHEAD, Holds, |m| row_of("X24", m, USUAL)),
         row("X24", GO_AHEAD, DoesNotHold, |m| {
             let ahead = 1.02;
@@ -294,11 +260,9 @@ pub fn rows() -> Vec<Row> {
         row("X24", GO_AHEAD, Holds, |m| {
             row_of("X24", m, USUAL).in_passes(|series| match series.starts_with("MCS") {
                 // Two threads on one core take turns of a millisecond: nothing is said of the lock.
-                true => vec![
-                    (Clean, [10.0, 10.03]),
-                    (Clean, [20.0, 20.06]),
-                    (SharedCore, [10.0, 40.0]),
-                ],
+                true => {
+                    vec![(Clean, [10.0, 10.03]), (Clean, [20.0, 20.06]), (SharedCore, [10.0, 40.0])]
+                }
                 false => vec![(Clean, [10.0, 13.0]), (Disturbed, [11.0, 14.3])],
             })
         })

@@ -9,22 +9,14 @@ use super::{exact, rows};
 
 #[test]
 fn every_claim_is_driven_to_every_verdict_that_it_can_come_to() {
-    let planted: BTreeSet<(&str, usize, Verdict)> = rows()
-        .iter()
-        .map(|row| (row.id, row.claim().0, row.wanted))
-        .collect();
+    let planted: BTreeSet<(&str, usize, Verdict)> =
+        rows().iter().map(|row| (row.id, row.claim().0, row.wanted)).collect();
     let exact = exact();
     let mut missing = Vec::new();
     for experiment in topics::built() {
-        assert!(
-            !experiment.claims.is_empty(),
-            "{} claims nothing",
-            experiment.id
-        );
+        assert!(!experiment.claims.is_empty(), "{} claims nothing", experiment.id);
         for (index, claim) in experiment.claims.iter().enumerate() {
-            let exact = exact
-                .iter()
-                .any(|(id, number)| claim.id == format!("{id}{number}"));
+            let exact = exact.iter().any(|(id, number)| claim.id == format!("{id}{number}"));
             for verdict in Verdict::ALL {
                 let possible = match verdict {
                     Verdict::Untestable => true,
@@ -33,11 +25,7 @@ fn every_claim_is_driven_to_every_verdict_that_it_can_come_to() {
                     _ => true,
                 };
                 if planted.contains(&(experiment.id, index, verdict)) != possible {
-                    let what = if possible {
-                        "no row for"
-                    } else {
-                        "exempt, but planted:"
-                    };
+                    let what = if possible { "no row for" } else { "exempt, but planted:" };
                     missing.push(format!(
                         "{}: {what} `{}` {}",
                         experiment.id,

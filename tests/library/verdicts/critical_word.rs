@@ -59,16 +59,12 @@ pub fn rows() -> Vec<Row> {
         })
         .says("`random, last word` and `random, first word` have no point in common"),
         row("D42", SLOWER, Holds, |m| last_over_first(m, 1.02, 1.02)),
-        row("D42", SLOWER, DoesNotHold, |m| {
-            last_over_first(m, 1.02, 0.98)
-        })
-        .says("last over first word, random: 0.98"),
+        row("D42", SLOWER, DoesNotHold, |m| last_over_first(m, 1.02, 0.98))
+            .says("last over first word, random: 0.98"),
         // The document's difference is found, and none is none.
         row("D42", SLOWER, Holds, |m| within(m, 1.007, 1.005, 0.001)),
         row("D42", SLOWER, DoesNotHold, |m| within(m, 1.0, 1.0, 0.001)),
-        row("D42", SLOWER, Inconclusive, |m| {
-            last_over_first(m, 1.0, 1.02)
-        }),
+        row("D42", SLOWER, Inconclusive, |m| last_over_first(m, 1.0, 1.02)),
         row("D42", SLOWER, Untestable, |m| {
             last_over_first(m, 1.0, 1.0).without(|series, _| series == "random, last word")
         })
@@ -81,10 +77,8 @@ pub fn rows() -> Vec<Row> {
             backwards(m, 1.05, 0.005).without(|_, x| memory.holds(x))
         }),
         // At a low clock, memory is few cycles away: the late load of the pointer alone is 5 % of them.
-        row("E13", BACKWARDS, DoesNotHold, |m| {
-            late(m, 70.0, 1.0, 3.5, 0.001)
-        })
-        .says("less what it costs in L2: 1.00"),
+        row("E13", BACKWARDS, DoesNotHold, |m| late(m, 70.0, 1.0, 3.5, 0.001))
+            .says("less what it costs in L2: 1.00"),
         row("E13", BACKWARDS, Untestable, |m| {
             let l2 = m.ranges.l2;
             backwards(m, 1.05, 0.005).without(|_, x| l2.holds(x))

@@ -28,24 +28,16 @@ fn usual(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("A6", REPLACES, Holds, usual),
-        row("A6", REPLACES, DoesNotHold, |m| {
-            events(m, 4.0, 2.0, 4.0, Value::Missing)
-        })
-        .says("others: 4"),
-        row("A6", REPLACES, DoesNotHold, |m| {
-            events(m, 4.0, 1.0, 0.0, Value::Missing)
-        }),
-        row("A6", REPLACES, DoesNotHold, |m| {
-            events(m, 0.0, 2.0, 0.0, Value::Missing)
-        })
-        .says("without a list: 0"),
+        row("A6", REPLACES, DoesNotHold, |m| events(m, 4.0, 2.0, 4.0, Value::Missing))
+            .says("others: 4"),
+        row("A6", REPLACES, DoesNotHold, |m| events(m, 4.0, 1.0, 0.0, Value::Missing)),
+        row("A6", REPLACES, DoesNotHold, |m| events(m, 0.0, 2.0, 0.0, Value::Missing))
+            .says("without a list: 0"),
         row("A6", REPLACES, Untestable, |m| {
             usual(m).without(|series, _| series.contains("besides"))
         }),
         row("A6", POST, Holds, usual),
-        row("A6", POST, DoesNotHold, |m| {
-            events(m, 4.0, 2.0, 0.0, Value::Counted(1.0))
-        }),
+        row("A6", POST, DoesNotHold, |m| events(m, 4.0, 2.0, 0.0, Value::Counted(1.0))),
         row("A6", POST, Untestable, |m| {
             let refused = Value::Untestable("the kernel sees no PMU on this CPU");
             events(m, 4.0, 2.0, 0.0, refused)

@@ -81,57 +81,35 @@ pub fn rows() -> Vec<Row> {
         row("X4", ORDERED, Holds, usual),
         row("X4", ORDERED, DoesNotHold, |m| many(m, [15.0, 15.0])),
         row("X4", ORDERED, Inconclusive, |m| many(m, [16.5, 15.0])),
-        row("X4", ORDERED, Untestable, |m| {
-            usual(m).without(|_, x| x == 128.0)
-        }),
+        row("X4", ORDERED, Untestable, |m| usual(m).without(|_, x| x == 128.0)),
         row("X4", DIRTY, Holds, usual),
         row("X4", DIRTY, DoesNotHold, |m| one(m, [300.0, 600.0, 500.0])),
         row("X4", DIRTY, Inconclusive, |m| one(m, [300.0, 600.0, 600.0])),
-        row("X4", DIRTY, Untestable, |m| {
-            usual(m).without(|series, _| series == "clflush, dirty")
-        }),
+        row("X4", DIRTY, Untestable, |m| usual(m).without(|series, _| series == "clflush, dirty")),
         row("X4", ABSENT, Holds, usual),
         row("X4", ABSENT, DoesNotHold, |m| one(m, [700.0, 600.0, 800.0])),
-        row("X4", ABSENT, Inconclusive, |m| {
-            one(m, [600.0, 600.0, 800.0])
-        }),
+        row("X4", ABSENT, Inconclusive, |m| one(m, [600.0, 600.0, 800.0])),
         row("X4", ABSENT, Untestable, |m| {
             usual(m).without(|series, _| series == "clflush, in no cache")
         }),
         row("X4", GONE, Holds, usual),
-        row("X4", GONE, DoesNotHold, |m| {
-            loads(m, [4.0, 400.0, 50.0, 50.0, 50.0])
-        })
-        .says("after clflushopt: 0.12"),
-        row("X4", GONE, Inconclusive, |m| {
-            loads(m, [4.0, 320.0, 400.0, 50.0, 50.0])
-        }),
+        row("X4", GONE, DoesNotHold, |m| loads(m, [4.0, 400.0, 50.0, 50.0, 50.0]))
+            .says("after clflushopt: 0.12"),
+        row("X4", GONE, Inconclusive, |m| loads(m, [4.0, 320.0, 400.0, 50.0, 50.0])),
         row("X4", GONE, Untestable, |m| {
             usual(m).without(|series, _| series == "load of a line in no cache")
         }),
         row("X4", KEPT, Holds, usual),
-        row("X4", KEPT, DoesNotHold, |m| {
-            loads(m, [4.0, 400.0, 400.0, 400.0, 50.0])
-        }),
-        row("X4", KEPT, Inconclusive, |m| {
-            loads(m, [4.0, 400.0, 400.0, 200.0, 50.0])
-        }),
+        row("X4", KEPT, DoesNotHold, |m| loads(m, [4.0, 400.0, 400.0, 400.0, 50.0])),
+        row("X4", KEPT, Inconclusive, |m| loads(m, [4.0, 400.0, 400.0, 200.0, 50.0])),
         row("X4", KEPT, Untestable, |m| lacking(m, "clwb")).says("this CPU lacks it"),
         row("X4", DEMOTED, Holds, usual),
-        row("X4", DEMOTED, DoesNotHold, |m| {
-            loads(m, [4.0, 400.0, 400.0, 50.0, 390.0])
-        }),
-        row("X4", DEMOTED, Inconclusive, |m| {
-            loads(m, [4.0, 400.0, 400.0, 50.0, 200.0])
-        }),
+        row("X4", DEMOTED, DoesNotHold, |m| loads(m, [4.0, 400.0, 400.0, 50.0, 390.0])),
+        row("X4", DEMOTED, Inconclusive, |m| loads(m, [4.0, 400.0, 400.0, 50.0, 200.0])),
         row("X4", DEMOTED, Untestable, |m| lacking(m, "cldemote")).says("this CPU lacks it"),
         row("X4", FARTHER, Holds, usual),
-        row("X4", FARTHER, DoesNotHold, |m| {
-            loads(m, [4.0, 400.0, 400.0, 50.0, 4.0])
-        }),
-        row("X4", FARTHER, Inconclusive, |m| {
-            loads(m, [45.0, 400.0, 400.0, 50.0, 50.0])
-        }),
+        row("X4", FARTHER, DoesNotHold, |m| loads(m, [4.0, 400.0, 400.0, 50.0, 4.0])),
+        row("X4", FARTHER, Inconclusive, |m| loads(m, [45.0, 400.0, 400.0, 50.0, 50.0])),
         row("X4", FARTHER, Untestable, |m| lacking(m, "cldemote")).says("this CPU lacks it"),
     ]
 }

@@ -42,41 +42,29 @@ fn here(machine: &Machine, far: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D45", LARGEST, Holds, |m| figure(m, 0.0, 18.2, 16.6, 66.6)),
-        row("D45", LARGEST, DoesNotHold, |m| {
-            figure(m, 0.0, 15.0, 16.6, 66.6)
-        }),
+        row("D45", LARGEST, DoesNotHold, |m| figure(m, 0.0, 15.0, 16.6, 66.6)),
         row("D45", LARGEST, Untestable, |m| {
             figure(m, 0.0, 18.2, 16.6, 66.6).without(|series, x| series.contains("gain") && x > MIB)
         }),
         row("D45", NONE, Holds, |m| figure(m, 0.2, 18.2, 16.6, 66.6)),
-        row("D45", NONE, DoesNotHold, |m| {
-            figure(m, 4.0, 18.2, 16.6, 66.6)
-        }),
+        row("D45", NONE, DoesNotHold, |m| figure(m, 4.0, 18.2, 16.6, 66.6)),
         row("D45", NONE, Untestable, |m| {
             figure(m, 0.2, 18.2, 16.6, 66.6).without(|_, x| x <= 2.0 * MIB)
         }),
-        row("D45", EXPLAINED, Holds, |m| {
-            figure(m, 0.0, 15.0, 16.6, 66.6)
-        }),
-        row("D45", EXPLAINED, DoesNotHold, |m| {
-            figure(m, 0.0, 18.2, 16.6, 66.6)
-        }),
+        row("D45", EXPLAINED, Holds, |m| figure(m, 0.0, 15.0, 16.6, 66.6)),
+        row("D45", EXPLAINED, DoesNotHold, |m| figure(m, 0.0, 18.2, 16.6, 66.6)),
         row("D45", EXPLAINED, Untestable, |m| {
             figure(m, 0.0, 18.2, 16.6, 66.6).without(|series, _| series.contains("saved"))
         }),
         row("D45", FSB, Holds, |m| figure(m, 0.0, 18.2, 16.6, 66.6)),
-        row("D45", FSB, DoesNotHold, |m| {
-            figure(m, 0.0, 18.2, 16.6, 40.0)
-        }),
+        row("D45", FSB, DoesNotHold, |m| figure(m, 0.0, 18.2, 16.6, 40.0)),
         row("D45", FSB, Untestable, |m| {
             figure(m, 0.0, 18.2, 16.6, 66.6).without(|_, x| x == 1333.0)
         }),
         row("D45", HERE, Holds, |m| here(m, 30.0)),
         row("D45", HERE, DoesNotHold, |m| here(m, 9.0)),
         // Little more core cycles than in L2, each of them longer.
-        row("D45", HERE, Holds, |m| {
-            here(m, 14.0).with_clock_in_memory(0.6)
-        }),
+        row("D45", HERE, Holds, |m| here(m, 14.0).with_clock_in_memory(0.6)),
         // Memory accounts for 30 % of the time, and a sixth of that is saved.
         row("D45", HERE, Inconclusive, |m| here(m, 8.0 / 0.7)),
         row("D45", HERE, Untestable, |m| {

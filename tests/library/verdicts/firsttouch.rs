@@ -78,11 +78,7 @@ fn after_read(machine: &Machine, after_read: f64) -> Planted {
 
 fn without_huge_pages(machine: &Machine) -> Planted {
     Planted::new("X3", machine, |_, x| {
-        if x == 1.0 {
-            Value::Untestable("no 2 MiB pages")
-        } else {
-            time(100.0)
-        }
+        if x == 1.0 { Value::Untestable("no 2 MiB pages") } else { time(100.0) }
     })
 }
 
@@ -97,16 +93,10 @@ pub fn rows() -> Vec<Row> {
         row("X3", FIRST, Inconclusive, |m| writing(m, 100.0)),
         row("X3", FIRST, Untestable, |m| without(m, "later write")),
         row("X3", ONE_CALL, Holds, usual),
-        row("X3", ONE_CALL, DoesNotHold, |m| {
-            populating(m, [1000.0, 2500.0])
-        })
-        .says("mmap(MAP_POPULATE) over a loop: 1.25"),
-        row("X3", ONE_CALL, Inconclusive, |m| {
-            populating(m, [2000.0, 1000.0])
-        }),
-        row("X3", ONE_CALL, Untestable, |m| {
-            without(m, "madvise(MADV_POPULATE_WRITE)")
-        }),
+        row("X3", ONE_CALL, DoesNotHold, |m| populating(m, [1000.0, 2500.0]))
+            .says("mmap(MAP_POPULATE) over a loop: 1.25"),
+        row("X3", ONE_CALL, Inconclusive, |m| populating(m, [2000.0, 1000.0])),
+        row("X3", ONE_CALL, Untestable, |m| without(m, "madvise(MADV_POPULATE_WRITE)")),
         row("X3", HUGE, Holds, usual),
         row("X3", HUGE, DoesNotHold, |m| huge(m, 900_000.0)),
         row("X3", HUGE, Inconclusive, |m| huge(m, 512_000.0)),
@@ -114,14 +104,10 @@ pub fn rows() -> Vec<Row> {
         row("X3", FAULT, Holds, usual),
         row("X3", FAULT, DoesNotHold, |m| zeroing(m, 20.0)),
         row("X3", FAULT, Inconclusive, |m| zeroing(m, 2000.0 / 256.0)),
-        row("X3", FAULT, Untestable, |m| {
-            without(m, "rep stosb over as many bytes that are there")
-        }),
+        row("X3", FAULT, Untestable, |m| without(m, "rep stosb over as many bytes that are there")),
         row("X3", ZEROING, Holds, usual),
         row("X3", ZEROING, DoesNotHold, |m| huge(m, 900_000.0)),
-        row("X3", ZEROING, Inconclusive, |m| {
-            huge(m, 4.0 * 2.5 * 32768.0)
-        }),
+        row("X3", ZEROING, Inconclusive, |m| huge(m, 4.0 * 2.5 * 32768.0)),
         row("X3", ZEROING, Untestable, without_huge_pages).says("no 2 MiB pages"),
         row("X3", READ_FIRST, Holds, usual),
         row("X3", READ_FIRST, DoesNotHold, |m| after_read(m, 500.0)),
@@ -137,11 +123,7 @@ fn every_point_has_the_pages_that_it_is_about() {
     let cases = (super::planted::experiment("X3").cases)(&machine);
     assert_eq!(cases.len(), 14);
     for case in cases {
-        let about = if case.x == 0.0 {
-            PageRequest::Base
-        } else {
-            PageRequest::Huge
-        };
+        let about = if case.x == 0.0 { PageRequest::Base } else { PageRequest::Huge };
         assert!(case.own_pages, "{}", case.series);
         assert_eq!(case.pages, about, "{}", case.series);
     }

@@ -19,18 +19,11 @@ struct Costs {
     middle: f64,
 }
 
-const USUAL: Costs = Costs {
-    start: 5.0,
-    inside: 5.0,
-    outside: 17.0,
-    middle: 5.0,
-};
+const USUAL: Costs = Costs { start: 5.0, inside: 5.0, outside: 17.0, middle: 5.0 };
 
 impl Costs {
     fn of(&self, series: &str, x: f64) -> f64 {
-        let mut sizes = series
-            .split(' ')
-            .filter_map(|word| word.parse::<f64>().ok());
+        let mut sizes = series.split(' ').filter_map(|word| word.parse::<f64>().ok());
         let (store, load) = (sizes.next().expect("a size"), sizes.next().expect("a size"));
         if x < 0.0 || x + load > store {
             self.outside
@@ -50,9 +43,7 @@ impl Costs {
 
 /// A CPU whose widest accesses have 16 bytes.
 fn narrow(machine: &Machine) -> Planted {
-    USUAL
-        .on(machine)
-        .lacking(&["32", "64"], "this CPU has no accesses of so many bytes")
+    USUAL.on(machine).lacking(&["32", "64"], "this CPU has no accesses of so many bytes")
 }
 
 pub fn rows() -> Vec<Row> {
@@ -100,9 +91,7 @@ pub fn rows() -> Vec<Row> {
             Costs { outside, ..USUAL }.on(m)
         }),
         row("X8", OUT, Untestable, |m| {
-            USUAL
-                .on(m)
-                .without(|series, x| series == "8 to 4 bytes" && x == 4.0)
+            USUAL.on(m).without(|series, x| series == "8 to 4 bytes" && x == 4.0)
         })
         .says("`8 to 4 bytes` was not measured at 4"),
     ]

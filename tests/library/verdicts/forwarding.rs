@@ -26,14 +26,8 @@ struct Costs {
     pages: f64,
 }
 
-const USUAL: Costs = Costs {
-    forwarded: 5.0,
-    end: 5.0,
-    blocked: 17.0,
-    spanning: 18.0,
-    lines: 6.0,
-    pages: 30.0,
-};
+const USUAL: Costs =
+    Costs { forwarded: 5.0, end: 5.0, blocked: 17.0, spanning: 18.0, lines: 6.0, pages: 30.0 };
 
 impl Costs {
     fn of(&self, series: &str) -> f64 {
@@ -60,10 +54,7 @@ fn place(pair: &str) -> f64 {
         (name, index.trim_end_matches(')').parse().expect("a place"))
     });
     let mut found = places.filter(|(name, _)| *name == pair);
-    found
-        .next()
-        .unwrap_or_else(|| panic!("no place for {pair}"))
-        .1
+    found.next().unwrap_or_else(|| panic!("no place for {pair}")).1
 }
 
 /// A CPU whose widest accesses have 16 bytes.
@@ -124,9 +115,7 @@ pub fn rows() -> Vec<Row> {
             Costs { end, ..USUAL }.on(m)
         }),
         row("X1", UPPER, Untestable, |m| {
-            USUAL
-                .on(m)
-                .without(|series, x| series == "load at its end" && x == place("16 to 8"))
+            USUAL.on(m).without(|series, x| series == "load at its end" && x == place("16 to 8"))
         })
         .says("`load at its end` was not measured at 19"),
         row("X1", NO_LESS, Holds, |m| USUAL.on(m)),
@@ -140,10 +129,7 @@ pub fn rows() -> Vec<Row> {
             Costs { forwarded, ..USUAL }.on(m)
         }),
         row("X1", NO_LESS, Untestable, |m| {
-            let unknown = Machine {
-                load_to_use: None,
-                ..m.clone()
-            };
+            let unknown = Machine { load_to_use: None, ..m.clone() };
             USUAL.on(m).on(unknown)
         })
         .says("no published load-to-use latency for this CPU; measured 5.0"),
@@ -159,9 +145,7 @@ pub fn rows() -> Vec<Row> {
             Costs { pages, ..USUAL }.on(m)
         }),
         row("X1", PAGES, Untestable, |m| {
-            USUAL
-                .on(m)
-                .without(|series, x| series == "across two pages" && x == place("8 to 8"))
+            USUAL.on(m).without(|series, x| series == "across two pages" && x == place("8 to 8"))
         })
         .says("`across two pages` was not measured at 15"),
     ]
@@ -176,16 +160,10 @@ fn every_case_of_x1_lies_at_a_named_place() {
         let number = |field: &str| {
             let (_, rest) = setup.split_once(field).expect(field);
             let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
-            digits
-                .and_then(|digits| digits.parse::<usize>().ok())
-                .expect(field)
+            digits.and_then(|digits| digits.parse::<usize>().ok()).expect(field)
         };
         let (store, load) = (number("Trip { store: "), number(", load: "));
-        let store = if setup.contains("Two") {
-            2 * store
-        } else {
-            store
-        };
+        let store = if setup.contains("Two") { 2 * store } else { store };
         assert_eq!(case.x, place(&format!("{store} to {load}")), "{setup}");
     }
 }

@@ -52,11 +52,7 @@ fn larger_table(
         let ways = [", 2 ways", ", 4 ways", ", 8 ways", ", 16 ways"]
             .iter()
             .position(|ways| series.contains(ways));
-        let line = if series.ends_with("64 bytes") {
-            of_line
-        } else {
-            1.0
-        };
+        let line = if series.ends_with("64 bytes") { of_line } else { 1.0 };
         let doublings = (size / f64::from(1 << 19)).log2();
         let size = match doublings {
             6.0 => of_size.powf(5.0) * of_32_mib,
@@ -100,21 +96,11 @@ fn quick(machine: &Machine) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
-        row("D10", SIZE, DoesNotHold, |m| {
-            table(m, 1.1, 0.7, [0.57, 0.50, 0.49])
-        }),
-        row("D10", WAYS, DoesNotHold, |m| {
-            table(m, 0.6, 0.7, [0.57, 0.50, 0.51])
-        }),
-        row("D10", LINE, DoesNotHold, |m| {
-            table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
-        }),
-        row("D10", GAINS, DoesNotHold, |m| {
-            table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
-        }),
-        row("D10", SECOND, DoesNotHold, |m| {
-            table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
-        }),
+        row("D10", SIZE, DoesNotHold, |m| table(m, 1.1, 0.7, [0.57, 0.50, 0.49])),
+        row("D10", WAYS, DoesNotHold, |m| table(m, 0.6, 0.7, [0.57, 0.50, 0.51])),
+        row("D10", LINE, DoesNotHold, |m| table(m, 0.6, 1.2, [0.57, 0.50, 0.49])),
+        row("D10", GAINS, DoesNotHold, |m| table(m, 0.6, 0.7, [0.90, 0.50, 0.49])),
+        row("D10", SECOND, DoesNotHold, |m| table(m, 0.6, 0.7, [0.90, 0.50, 0.49])),
         row("D10", SECOND, Inconclusive, |m| slices(m, 57.0)),
         // The sample of one compilation says less than all sets of another.
         row("D10", SECOND, Inconclusive, |m| {
@@ -125,11 +111,7 @@ pub fn rows() -> Vec<Row> {
                     true => 56.0,
                     false => 73.0,
                 };
-                Value::Counted(if series.contains("2 ways") {
-                    two
-                } else {
-                    100.0
-                })
+                Value::Counted(if series.contains("2 ways") { two } else { 100.0 })
             })
         })
         .says("[0.27, 0.44]"),
@@ -140,22 +122,16 @@ pub fn rows() -> Vec<Row> {
             larger_table(m, 0.6, 0.7, [0.57, 0.50, 0.49, 0.43], 1.0)
         })
         .says("saved by ways 9 to 16: 0.12"),
-        row("D10", SECOND_AT_16M, DoesNotHold, |m| {
-            table(m, 0.6, 0.7, [0.97, 0.50, 0.49])
-        })
-        .says("at 16 MiB: 0.03"),
+        row("D10", SECOND_AT_16M, DoesNotHold, |m| table(m, 0.6, 0.7, [0.97, 0.50, 0.49]))
+            .says("at 16 MiB: 0.03"),
         row("D10", SECOND_AT_16M, Inconclusive, |m| slices(m, 95.0)),
         row("D10", LARGER, DoesNotHold, |m| {
             larger_table(m, 0.6, 0.7, [0.57, 0.50, 0.49, 0.49], 0.9)
         })
         .says("saved by 32 MiB: 0.1"),
-        row("D10", NO_DOUBLING, DoesNotHold, |m| {
-            table(m, 0.9, 0.7, [0.57, 0.40, 0.39])
-        })
-        .says("twice the size, at least: 0.78"),
-        row("D10", INSTALLED, DoesNotHold, |m| {
-            table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
-        }),
+        row("D10", NO_DOUBLING, DoesNotHold, |m| table(m, 0.9, 0.7, [0.57, 0.40, 0.39]))
+            .says("twice the size, at least: 0.78"),
+        row("D10", INSTALLED, DoesNotHold, |m| table(m, 0.6, 1.2, [0.57, 0.50, 0.49])),
         row("D10", INSTALLED, Untestable, quick).says("the full profile does"),
         row("D10", INSTALLED, Untestable, |m| {
             papers(m).without(|series, _| series.starts_with("installed, 8 ways"))
@@ -166,16 +142,7 @@ pub fn rows() -> Vec<Row> {
         row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 0.8)),
         row("D10", SAMPLED, Untestable, quick).says("the full profile does"),
     ]);
-    let of_stored = [
-        SIZE,
-        WAYS,
-        LINE,
-        GAINS,
-        SECOND,
-        SECOND_AT_16M,
-        LARGER,
-        NO_DOUBLING,
-    ];
+    let of_stored = [SIZE, WAYS, LINE, GAINS, SECOND, SECOND_AT_16M, LARGER, NO_DOUBLING];
     for claim in of_stored.into_iter().chain([INSTALLED, SAMPLED, SIXTEEN]) {
         rows.push(row("D10", claim, Holds, papers));
     }

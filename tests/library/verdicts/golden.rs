@@ -17,9 +17,8 @@ fn verdicts_and_numbers_of_planted_rows_are_the_same() {
     );
     let mut claims = BTreeSet::new();
     for (row, judgements) in JUDGED.iter() {
-        let words = judgements
-            .each_ref()
-            .map(|of| format!("{} | {}", of.verdict.name(), of.numbers));
+        let words =
+            judgements.each_ref().map(|of| format!("{} | {}", of.verdict.name(), of.numbers));
         let [server, zen, full] = words;
         let others = [zen, full].map(|words| Hash::of(words.as_bytes()).digits(6));
         let (number, claim) = row.claim();
@@ -27,10 +26,7 @@ fn verdicts_and_numbers_of_planted_rows_are_the_same() {
         if claims.insert(key.clone()) {
             golden.push(format!("{key} claim"), claim.text);
         }
-        golden.push(
-            format!("{key} row"),
-            format!("{server} | {}", others.join(" ")),
-        );
+        golden.push(format!("{key} row"), format!("{server} | {}", others.join(" ")));
     }
     golden.check();
 }

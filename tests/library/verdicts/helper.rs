@@ -48,13 +48,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
         if let State::Measured(measured) = &mut point.state
             && point.series.starts_with("helper")
         {
-            let lead = RunAhead {
-                least: 0,
-                lower: 20,
-                median: 60,
-                upper: 90,
-                most,
-            };
+            let lead = RunAhead { least: 0, lower: 20, median: 60, upper: 90, most };
             measured.thread_stats = Some(ThreadStats {
                 workers: 2,
                 cpus: 2,
@@ -74,68 +68,36 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E42", COSTS, Holds, paper),
-        row("E42", COSTS, DoesNotHold, |m| {
-            plant(m, [2.5, 1.2, 0.8, 0.8], PAPER)
-        })
-        .says("helper on the same core over none, L1d: 2.50"),
+        row("E42", COSTS, DoesNotHold, |m| plant(m, [2.5, 1.2, 0.8, 0.8], PAPER))
+            .says("helper on the same core over none, L1d: 2.50"),
         // A helper on another core has no say.
-        row("E42", COSTS, Holds, |m| {
-            plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
-        }),
-        row("E42", COSTS, Inconclusive, |m| {
-            plant(m, [1.0, 1.2, 0.8, 0.8], PAPER)
-        }),
-        row("E42", COSTS, Untestable, |m| {
-            on(&siblings::without(m), PAPER, PAPER)
-        })
-        .says("hyper-threads of one core"),
-        row("E42", OTHER_COSTS, Holds, |m| {
-            on(&siblings::without(m), PAPER, PAPER)
-        }),
-        row("E42", OTHER_COSTS, DoesNotHold, |m| {
-            plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])
-        })
-        .says("helper on another core over none, L2: 0.80"),
-        row("E42", OTHER_COSTS, Inconclusive, |m| {
-            plant(m, PAPER, [1.0, 1.2, 0.8, 0.8])
-        }),
-        row("E42", OTHER_COSTS, Untestable, |m| {
-            paper(m).on(siblings::alone(m))
-        })
-        .says("no other core of this process shares a cache"),
+        row("E42", COSTS, Holds, |m| plant(m, PAPER, [1.2, 0.8, 0.8, 0.8])),
+        row("E42", COSTS, Inconclusive, |m| plant(m, [1.0, 1.2, 0.8, 0.8], PAPER)),
+        row("E42", COSTS, Untestable, |m| on(&siblings::without(m), PAPER, PAPER))
+            .says("hyper-threads of one core"),
+        row("E42", OTHER_COSTS, Holds, |m| on(&siblings::without(m), PAPER, PAPER)),
+        row("E42", OTHER_COSTS, DoesNotHold, |m| plant(m, PAPER, [1.2, 0.8, 0.8, 0.8]))
+            .says("helper on another core over none, L2: 0.80"),
+        row("E42", OTHER_COSTS, Inconclusive, |m| plant(m, PAPER, [1.0, 1.2, 0.8, 0.8])),
+        row("E42", OTHER_COSTS, Untestable, |m| paper(m).on(siblings::alone(m)))
+            .says("no other core of this process shares a cache"),
         // One core with two hyper-threads.
         row("E42", OTHER, Untestable, |m| {
             let with = siblings::with(m);
-            let one_core = with
-                .cpu_order
-                .locations()
-                .iter()
-                .filter(|location| location.core == 0);
+            let one_core = with.cpu_order.locations().iter().filter(|location| location.core == 0);
             on(&with_locations(&with, one_core.copied()), PAPER, PAPER)
         })
         .says("no other core of this process shares a cache"),
         row("E42", SIBLING, Holds, paper),
-        row("E42", SIBLING, DoesNotHold, |m| {
-            plant(m, [1.2, 1.2, 1.0, 1.0], PAPER)
-        })
-        .says("same core over none: 1.00"),
-        row("E42", SIBLING, Inconclusive, |m| {
-            plant(m, [1.2, 1.2, 0.8, 0.95], PAPER)
-        }),
-        row("E42", SIBLING, Untestable, |m| {
-            on(&siblings::without(m), PAPER, PAPER)
-        })
-        .says("hyper-threads of one core"),
-        row("E42", OTHER, Holds, |m| {
-            on(&siblings::without(m), PAPER, PAPER)
-        }),
-        row("E42", OTHER, DoesNotHold, |m| {
-            plant(m, PAPER, [1.2, 1.2, 1.0, 1.1])
-        })
-        .says("another core over none: 1.10"),
-        row("E42", OTHER, Inconclusive, |m| {
-            plant(m, PAPER, [1.2, 1.2, 1.0, 0.95])
-        }),
+        row("E42", SIBLING, DoesNotHold, |m| plant(m, [1.2, 1.2, 1.0, 1.0], PAPER))
+            .says("same core over none: 1.00"),
+        row("E42", SIBLING, Inconclusive, |m| plant(m, [1.2, 1.2, 0.8, 0.95], PAPER)),
+        row("E42", SIBLING, Untestable, |m| on(&siblings::without(m), PAPER, PAPER))
+            .says("hyper-threads of one core"),
+        row("E42", OTHER, Holds, |m| on(&siblings::without(m), PAPER, PAPER)),
+        row("E42", OTHER, DoesNotHold, |m| plant(m, PAPER, [1.2, 1.2, 1.0, 1.1]))
+            .says("another core over none: 1.10"),
+        row("E42", OTHER, Inconclusive, |m| plant(m, PAPER, [1.2, 1.2, 1.0, 0.95])),
         row("E42", OTHER, Untestable, |m| {
             let memory = m.ranges.memory;
             paper(m).without(|_, x| memory.holds(x))

@@ -25,20 +25,12 @@ pub const EXACT: &[super::Exact] = &[("D11", ".1")];
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D7", WITHOUT_L3, Holds, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])
-        }),
-        row("D7", WITHOUT_L3, DoesNotHold, |m| {
-            levels("D7", m, [4.0, 5.0, 16.0, 70.0, 400.0])
-        })
-        .says("L1d over register: 1.25"),
-        row("D7", WITHOUT_L3, DoesNotHold, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 18.0, 20.0])
-        })
-        .says("memory over L2: 1.25"),
-        row("D7", WITHOUT_L3, Inconclusive, |m| {
-            levels("D7", m, [1.0, 5.0, 7.5, 24.0, 400.0])
-        }),
+        row("D7", WITHOUT_L3, Holds, |m| levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])),
+        row("D7", WITHOUT_L3, DoesNotHold, |m| levels("D7", m, [4.0, 5.0, 16.0, 70.0, 400.0]))
+            .says("L1d over register: 1.25"),
+        row("D7", WITHOUT_L3, DoesNotHold, |m| levels("D7", m, [1.0, 5.0, 16.0, 18.0, 20.0]))
+            .says("memory over L2: 1.25"),
+        row("D7", WITHOUT_L3, Inconclusive, |m| levels("D7", m, [1.0, 5.0, 7.5, 24.0, 400.0])),
         row("D7", WITHOUT_L3, Untestable, |m| {
             let mut small = m.clone();
             small.largest = m.ranges.memory.lo as usize / 2;
@@ -46,24 +38,14 @@ pub fn rows() -> Vec<Row> {
         })
         .says("lies in memory alone"),
         row("D7", WITHOUT_L3, Untestable, |m| {
-            Planted::new("D7", m, |_, _| {
-                Value::WithoutCoreClock(Interval::exact(5.0))
-            })
+            Planted::new("D7", m, |_, _| Value::WithoutCoreClock(Interval::exact(5.0)))
         })
         .says("has no value in cycles"),
-        row("D7", WITH_L3, Holds, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])
-        }),
-        row("D7", WITH_L3, DoesNotHold, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 20.0, 400.0])
-        })
-        .says("last level over L2: 1.25"),
-        row("D7", WITH_L3, DoesNotHold, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 400.0, 400.0])
-        }),
-        row("D7", WITH_L3, Inconclusive, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 24.0, 400.0])
-        }),
+        row("D7", WITH_L3, Holds, |m| levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])),
+        row("D7", WITH_L3, DoesNotHold, |m| levels("D7", m, [1.0, 5.0, 16.0, 20.0, 400.0]))
+            .says("last level over L2: 1.25"),
+        row("D7", WITH_L3, DoesNotHold, |m| levels("D7", m, [1.0, 5.0, 16.0, 400.0, 400.0])),
+        row("D7", WITH_L3, Inconclusive, |m| levels("D7", m, [1.0, 5.0, 16.0, 24.0, 400.0])),
         row("D7", WITH_L3, Untestable, |m| {
             let mut narrow = m.clone();
             // The last level is the second.
@@ -73,16 +55,10 @@ pub fn rows() -> Vec<Row> {
             levels("D7", &narrow, [1.0, 5.0, 16.0, 70.0, 400.0])
         })
         .says("no working set was found that lies in last level alone"),
-        row("B11", TWICE, Holds, |m| {
-            levels("B11", m, [0.3, 1.5, 5.0, 25.0, 90.0])
-        }),
-        row("B11", TWICE, DoesNotHold, |m| {
-            levels("B11", m, [0.3, 1.5, 5.0, 50.0, 90.0])
-        })
-        .says("memory over last level: 1.80"),
-        row("B11", TWICE, Inconclusive, |m| {
-            levels("B11", m, [0.3, 1.5, 3.0, 25.0, 90.0])
-        }),
+        row("B11", TWICE, Holds, |m| levels("B11", m, [0.3, 1.5, 5.0, 25.0, 90.0])),
+        row("B11", TWICE, DoesNotHold, |m| levels("B11", m, [0.3, 1.5, 5.0, 50.0, 90.0]))
+            .says("memory over last level: 1.80"),
+        row("B11", TWICE, Inconclusive, |m| levels("B11", m, [0.3, 1.5, 3.0, 25.0, 90.0])),
         row("B11", TWICE, Untestable, |m| {
             Planted::new("B11", m, |series, _| match series {
                 "memory" => Value::Untestable("268435456 bytes were refused"),

@@ -70,51 +70,33 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("E12", FOO, Holds, today),
         // A compiler that does not pad the end of a structure.
-        row("E12", FOO, DoesNotHold, |m| {
-            with(m, "bytes of padding", 0.0)
-        })
-        .says("bytes of padding: 0"),
-        row("E12", FOO, Untestable, |m| {
-            today(m).without(|series, _| series == "bytes of holes")
-        }),
+        row("E12", FOO, DoesNotHold, |m| with(m, "bytes of padding", 0.0))
+            .says("bytes of padding: 0"),
+        row("E12", FOO, Untestable, |m| today(m).without(|series, _| series == "bytes of holes")),
         row("E12", MOVED, Holds, today),
-        row("E12", MOVED, DoesNotHold, |m| {
-            with(m, "cache lines, b moved", 2.0)
-        }),
+        row("E12", MOVED, DoesNotHold, |m| with(m, "cache lines, b moved", 2.0)),
         row("E12", MOVED, Untestable, |m| {
             today(m).without(|series, _| series == "bytes of foo, b moved")
         }),
         row("E12", RUST, Holds, today),
         // A compiler that keeps the order of the definition.
-        row("E12", RUST, DoesNotHold, |m| {
-            with(m, "bytes of foo in Rust", 72.0)
-        })
-        .says("bytes of foo in Rust: 72"),
+        row("E12", RUST, DoesNotHold, |m| with(m, "bytes of foo in Rust", 72.0))
+            .says("bytes of foo in Rust: 72"),
         row("E12", RUST, Untestable, |m| {
             today(m).without(|series, _| series == "cache lines in Rust")
         }),
         row("E12", NEAR, Holds, today),
-        row("E12", NEAR, DoesNotHold, |m| {
-            picks(m, [1.3, 1.3, 1.3, 1.4], 1.13)
-        }),
-        row("E12", NEAR, DoesNotHold, |m| {
-            picks(m, [0.8, 1.0, 1.0, 1.4], 1.13)
-        }),
-        row("E12", NEAR, Inconclusive, |m| {
-            picks(m, [1.1, 1.2, 1.2, 1.4], 1.13)
-        }),
+        row("E12", NEAR, DoesNotHold, |m| picks(m, [1.3, 1.3, 1.3, 1.4], 1.13)),
+        row("E12", NEAR, DoesNotHold, |m| picks(m, [0.8, 1.0, 1.0, 1.4], 1.13)),
+        row("E12", NEAR, Inconclusive, |m| picks(m, [1.1, 1.2, 1.2, 1.4], 1.13)),
         row("E12", NEAR, Untestable, |m| {
             let l1 = m.ranges.l1.hi;
             today(m).without(|_, x| 0.0 < x && x <= l1)
         }),
         row("E12", RANDOM, Holds, today),
         row("E12", RANDOM, Holds, |m| today(m).with_doubtful_l1()),
-        row("E12", RANDOM, DoesNotHold, |m| {
-            picks(m, [1.0, 1.4, 1.4, 1.02], 1.13)
-        }),
-        row("E12", RANDOM, Inconclusive, |m| {
-            picks(m, [1.0, 1.4, 1.4, 1.1], 1.13)
-        }),
+        row("E12", RANDOM, DoesNotHold, |m| picks(m, [1.0, 1.4, 1.4, 1.02], 1.13)),
+        row("E12", RANDOM, Inconclusive, |m| picks(m, [1.0, 1.4, 1.4, 1.1], 1.13)),
         row("E12", RANDOM, Untestable, small).says("is not in the range"),
         row("E12", IN_ORDER, Holds, today),
         row("E12", IN_ORDER, DoesNotHold, |m| picks(m, AT_RANDOM, 2.0)),

@@ -154,17 +154,9 @@ fn times_that_are_not_positive_are_no_panic_and_no_proof_of_a_ratio() {
 fn the_smallest_memory_limits_give_cases_and_no_panic() {
     for shift in 16..32 {
         // The curves of a full run in much memory take long.
-        let lengths = if shift < 20 {
-            &[false, true][..]
-        } else {
-            &[false]
-        };
+        let lengths = if shift < 20 { &[false, true][..] } else { &[false] };
         for &full in lengths {
-            let machine = Machine {
-                largest: 1 << shift,
-                full,
-                ..server().machine()
-            };
+            let machine = Machine { largest: 1 << shift, full, ..server().machine() };
             for experiment in topics::built() {
                 let timed = |_: &str, _: f64| Value::Timed(Interval::exact(5.0));
                 judged(&Planted::new(experiment.id, &machine, timed));
@@ -176,11 +168,7 @@ fn the_smallest_memory_limits_give_cases_and_no_panic() {
 #[test]
 fn the_greatest_seed_gives_cases() {
     for (known, full) in known().into_iter().zip([false, true, true]) {
-        let machine = Machine {
-            seed: u64::MAX,
-            full,
-            ..known.machine
-        };
+        let machine = Machine { seed: u64::MAX, full, ..known.machine };
         for experiment in topics::built() {
             let _ = (experiment.cases)(&machine);
         }
@@ -233,10 +221,7 @@ fn machines() -> impl Strategy<Value = Machine> {
             levels: [l1, l2, l3][..count].to_vec(),
             memory,
             load_to_use: known.then_some(4),
-            ports: known.then_some(Ports {
-                loads: [32, 64, 64],
-                stores: [16, 32, 32],
-            }),
+            ports: known.then_some(Ports { loads: [32, 64, 64], stores: [16, 32, 32] }),
             locations: Vec::new(),
         };
         let mut machine = model.machine();

@@ -34,19 +34,12 @@ fn first_tlb(machine: &Machine, entries: u32) -> Planted {
 /// The same machine with a last level of 8 MiB.
 fn desktop(machine: &Machine) -> Machine {
     let reported = [32.0 * KIB, 256.0 * KIB, 8.0 * MIB].map(Some);
-    Machine {
-        ranges: Ranges::from_ladder(&[], reported),
-        ..machine.clone()
-    }
+    Machine { ranges: Ranges::from_ladder(&[], reported), ..machine.clone() }
 }
 
 fn without(machine: &Machine, pages: &'static str, reason: &'static str) -> Planted {
     Planted::new("F4", machine, |series, _| {
-        if series == pages {
-            Value::Untestable(reason)
-        } else {
-            time(100.0)
-        }
+        if series == pages { Value::Untestable(reason) } else { time(100.0) }
     })
 }
 
@@ -55,16 +48,11 @@ pub fn rows() -> Vec<Row> {
         row("F4", MEMORY, Holds, |m| planted(m, 1.0, 1.5)),
         row("F4", MEMORY, DoesNotHold, |m| planted(m, 1.5, 1.0)),
         row("F4", MEMORY, Inconclusive, |m| planted(m, 1.5, 1.1)),
-        row("F4", MEMORY, Untestable, |m| {
-            without(m, "2 MiB pages", "no 2 MiB pages")
-        })
-        .says("no 2 MiB pages"),
+        row("F4", MEMORY, Untestable, |m| without(m, "2 MiB pages", "no 2 MiB pages"))
+            .says("no 2 MiB pages"),
         row("F4", MEMORY, Untestable, |m| {
             let largest = 1 << 22;
-            let small = Machine {
-                largest,
-                ..m.clone()
-            };
+            let small = Machine { largest, ..m.clone() };
             planted(&small, 1.0, 1.5)
         }),
         // Memory begins at 32 MiB, and TLBs reach farther.
@@ -83,16 +71,12 @@ pub fn rows() -> Vec<Row> {
         row("F4", L2, Holds, |m| first_tlb(m, 128)).says("a working set of 1024 KiB"),
         row("F4", L2, Untestable, |m| planted(&desktop(m), 1.5, 1.0))
             .says("1024 KiB miss the L1 dTLB, and L2 holds 256 KiB"),
-        row("F4", L2, Untestable, |m| {
-            planted(m, 1.5, 1.5).without(|_, x| x == MIB)
-        })
-        .says("no point in common"),
+        row("F4", L2, Untestable, |m| planted(m, 1.5, 1.5).without(|_, x| x == MIB))
+            .says("no point in common"),
         row("F4", GIANT, Holds, |m| planted(m, 1.0, 1.5)),
         row("F4", GIANT, DoesNotHold, |m| planted(m, 1.5, 1.0)),
         row("F4", GIANT, Inconclusive, |m| planted(m, 1.0, 1.1)),
-        row("F4", GIANT, Untestable, |m| {
-            without(m, "1 GiB pages", "no 1 GiB pages")
-        })
-        .says("no 1 GiB pages"),
+        row("F4", GIANT, Untestable, |m| without(m, "1 GiB pages", "no 1 GiB pages"))
+            .says("no 1 GiB pages"),
     ]
 }

@@ -38,10 +38,7 @@ fn pairs(machine: &Machine) -> Planted {
 
 /// The same points of a run with the prefetchers switched off.
 fn off(planted: Planted) -> Planted {
-    let machine = Machine {
-        prefetchers_off: true,
-        ..planted.machine.clone()
-    };
+    let machine = Machine { prefetchers_off: true, ..planted.machine.clone() };
     planted.on(machine)
 }
 
@@ -60,9 +57,7 @@ fn strides(machine: &Machine, followed: f64, far: f64) -> Planted {
 
 /// A line costs 10 core cycles up to `most` streams, and 100 beyond.
 fn streams(machine: &Machine, most: f64) -> Planted {
-    Planted::new("E30", machine, |_, streams| {
-        time(if streams <= most { 10.0 } else { 100.0 })
-    })
+    Planted::new("E30", machine, |_, streams| time(if streams <= most { 10.0 } else { 100.0 }))
 }
 
 /// Every run starts with a line that costs 100. The first line behind a multiple of 4 KiB costs `first` in
@@ -76,11 +71,7 @@ fn boundary_after(machine: &Machine, start: f64, first: f64) -> Planted {
     Planted::new("E31", machine, |series, length| {
         let run = start + 20.0 * (length - 1.0);
         let walk = if series.contains("2 MiB") { 0.0 } else { 400.0 };
-        let crossing = if series.contains("across") {
-            (first + walk - 20.0) / 2.0
-        } else {
-            0.0
-        };
+        let crossing = if series.contains("across") { (first + walk - 20.0) / 2.0 } else { 0.0 };
         time((run + crossing) / length)
     })
 }
@@ -121,10 +112,8 @@ pub fn rows() -> Vec<Row> {
         row("E28", MISSES, Holds, |m| trigger(m, 3.0)).says("half a miss or more each: 3"),
         row("E28", MISSES, DoesNotHold, |m| trigger(m, 1.0)).says("half a miss or more each: 1"),
         row("E28", MISSES, Inconclusive, |m| trigger(m, 1.46)),
-        row("E28", MISSES, Untestable, |m| {
-            trigger(m, 3.0).without(|_, length| length == 2.0)
-        })
-        .says("was not measured at 2"),
+        row("E28", MISSES, Untestable, |m| trigger(m, 3.0).without(|_, length| length == 2.0))
+            .says("was not measured at 2"),
         row("E28", MISSES, Holds, pairs).says("second pair of lines over the first pair: 1.0"),
         // Without a prefetcher every line is a miss, which says nothing about triggers.
         row("E28", MISSES, Untestable, |m| trigger(m, 100.0)).says("no prefetcher is at work"),
@@ -176,19 +165,13 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no knee"),
         row("E30", STREAMS, Untestable, |m| {
-            Planted::new("E30", m, |_, streams| {
-                time(if streams == 4.0 { 50.0 } else { 20.0 })
-            })
+            Planted::new("E30", m, |_, streams| time(if streams == 4.0 { 50.0 } else { 20.0 }))
         })
         .says("no knee"),
         row("E30", STREAMS, Inconclusive, |m| streams(m, 16.0)),
-        row("E30", STREAMS, Inconclusive, |m| {
-            Planted::new("E30", m, |_, _| noisy(50.0, 0.5))
-        }),
-        row("E30", STREAMS, Untestable, |m| {
-            streams(m, 16.0).without(|_, streams| streams > 1.0)
-        })
-        .says("at least two measured numbers of streams"),
+        row("E30", STREAMS, Inconclusive, |m| Planted::new("E30", m, |_, _| noisy(50.0, 0.5))),
+        row("E30", STREAMS, Untestable, |m| streams(m, 16.0).without(|_, streams| streams > 1.0))
+            .says("at least two measured numbers of streams"),
         row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("in pages of 2 MiB; a step"),
         // Without pages of 2 MiB, the page walk counts.
         row("E31", FIRST, Holds, |m| {
@@ -213,25 +196,17 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `backwards` was measured"),
         row("E33", TRIANGULAR, Holds, |m| in_a_page(m, 150.0, 150.0)),
-        row("E33", TRIANGULAR, DoesNotHold, |m| {
-            in_a_page(m, 60.0, 150.0)
-        }),
-        row("E33", TRIANGULAR, Inconclusive, |m| {
-            in_a_page(m, 120.0, 150.0)
-        }),
+        row("E33", TRIANGULAR, DoesNotHold, |m| in_a_page(m, 60.0, 150.0)),
+        row("E33", TRIANGULAR, Inconclusive, |m| in_a_page(m, 120.0, 150.0)),
         row("E33", TRIANGULAR, Untestable, |m| {
             in_a_page(m, 60.0, 150.0).without(|series, _| series == "triangular")
         })
         .says("no point of `triangular` was measured"),
-        row("E33", TRIANGULAR, Inconclusive, |m| {
-            in_a_page(m, 80.0, 80.0)
-        })
-        .says("a step to the next line over a random step: 0."),
+        row("E33", TRIANGULAR, Inconclusive, |m| in_a_page(m, 80.0, 80.0))
+            .says("a step to the next line over a random step: 0."),
         row("E33", TRIANGULAR, Untestable, |m| in_a_page(m, 40.0, 40.0))
             .says("no prefetcher is at work"),
-        row("E33", TRIANGULAR, Untestable, |m| {
-            off(in_a_page(m, 150.0, 150.0))
-        }),
+        row("E33", TRIANGULAR, Untestable, |m| off(in_a_page(m, 150.0, 150.0))),
         row("E33", IN_PAGE, Holds, |m| in_a_page(m, 150.0, 150.0)),
         row("E33", IN_PAGE, DoesNotHold, |m| in_a_page(m, 50.0, 60.0)),
         row("E33", IN_PAGE, Inconclusive, |m| in_a_page(m, 50.0, 80.0)),
@@ -240,23 +215,15 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `forwards` was measured"),
         row("E35", SWITCHED_ON, Holds, |m| switched(m, 40.0, 400.0)),
-        row("E35", SWITCHED_ON, DoesNotHold, |m| {
-            switched(m, 400.0, 400.0)
-        }),
-        row("E35", SWITCHED_ON, Inconclusive, |m| {
-            switched(m, 250.0, 400.0)
-        }),
+        row("E35", SWITCHED_ON, DoesNotHold, |m| switched(m, 400.0, 400.0)),
+        row("E35", SWITCHED_ON, Inconclusive, |m| switched(m, 250.0, 400.0)),
         row("E35", SWITCHED_ON, Untestable, |m| {
             switched(m, 40.0, 400.0).without(|series, _| series == "forwards")
         })
         .says("`forwards` was not measured at 0"),
         row("E35", SWITCHED_OFF, Holds, |m| switched(m, 40.0, 400.0)),
-        row("E35", SWITCHED_OFF, DoesNotHold, |m| {
-            switched(m, 40.0, 60.0)
-        }),
-        row("E35", SWITCHED_OFF, Inconclusive, |m| {
-            switched(m, 40.0, 250.0)
-        }),
+        row("E35", SWITCHED_OFF, DoesNotHold, |m| switched(m, 40.0, 60.0)),
+        row("E35", SWITCHED_OFF, Inconclusive, |m| switched(m, 40.0, 250.0)),
         row("E35", SWITCHED_OFF, Untestable, |m| {
             Planted::new("E35", m, |_, place| match place {
                 1.0 => Value::Untestable("run with --allow-msr"),
@@ -265,10 +232,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("run with --allow-msr"),
         row("E35", SWITCHED_ON, Untestable, |m| {
-            let off = Machine {
-                prefetchers_off: true,
-                ..m.clone()
-            };
+            let off = Machine { prefetchers_off: true, ..m.clone() };
             switched(m, 400.0, 400.0).on(off)
         })
         .says("off for the whole run"),

@@ -59,10 +59,8 @@ pub fn rows() -> Vec<Row> {
         row("D31", PAYS, Holds, |m| two(m, 3.0, 1.1)),
         row("D31", PAYS, DoesNotHold, |m| two(m, 3.0, 2.5)).says("memory: 2.50"),
         row("D31", PAYS, Inconclusive, |m| two(m, 3.0, 2.0)),
-        row("D31", PAYS, Untestable, |m| {
-            line(&siblings::without(m), 2.0, 111.34)
-        })
-        .says("no two CPUs here are hyper-threads of one core"),
+        row("D31", PAYS, Untestable, |m| line(&siblings::without(m), 2.0, 111.34))
+            .says("no two CPUs here are hyper-threads of one core"),
         row("D31", PAYS, Untestable, |m| {
             two_of(m, |far, pair| match (far, pair) {
                 (true, true) => Value::Untestable("the other thread was away"),
@@ -80,33 +78,21 @@ pub fn rows() -> Vec<Row> {
         row("D31", LOSES, Holds, |m| two(m, 3.0, 1.1)),
         row("D31", LOSES, DoesNotHold, |m| two(m, 1.2, 1.1)).says("L1d: 1.20"),
         row("D31", LOSES, Inconclusive, |m| two(m, 2.0, 1.1)),
-        row("D31", LOSES, Untestable, |m| {
-            two(m, 3.0, 1.1).on(siblings::without(m))
-        }),
+        row("D31", LOSES, Untestable, |m| two(m, 3.0, 1.1).on(siblings::without(m))),
         row("D31", TEXT, Holds, |m| line(m, 2.0, 111.34)),
         row("D31", TEXT, DoesNotHold, |m| line(m, 2.0, 105.0)).says("at 60 %: 15"),
         row("D31", TEXT, DoesNotHold, |m| line(m, 1.8, 98.0)).says("at 95 %: 73"),
-        row("D31", TEXT, Untestable, |m| {
-            line(m, 2.0, 111.34).without(|_, x| x == 95.0)
-        }),
+        row("D31", TEXT, Untestable, |m| line(m, 2.0, 111.34).without(|_, x| x == 95.0)),
         row("D31", SLOPE, Holds, |m| line(m, 2.0, 111.34)),
         row("D31", SLOPE, DoesNotHold, |m| line(m, 1.9, 100.0)),
-        row("D31", SLOPE, Untestable, |m| {
-            line(m, 2.0, 111.34).without(|_, x| x == 60.0)
-        }),
+        row("D31", SLOPE, Untestable, |m| line(m, 2.0, 111.34).without(|_, x| x == 60.0)),
         row("D31", HERE, Holds, |m| latencies(m, 4.0, 500.0)),
         row("D31", HERE, DoesNotHold, |m| latencies(m, 4.0, 14.0)),
         // Between programs with few memory accesses and programs with many.
         row("D31", HERE, Inconclusive, |m| latencies(m, 4.0, 60.0)),
         row("D31", HERE, Untestable, |m| latencies(m, 4.0, 4.0)).says("longer than a hit"),
         row("D31", HERE, Untestable, |m| {
-            plant(
-                m,
-                2.0,
-                111.34,
-                noisy(4.0, 0.1),
-                Value::Untestable("no memory"),
-            )
+            plant(m, 2.0, 111.34, noisy(4.0, 0.1), Value::Untestable("no memory"))
         })
         .says("no memory"),
     ]

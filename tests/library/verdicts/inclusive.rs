@@ -51,14 +51,8 @@ fn beside(machine: &Machine, [lost, control]: [[f64; 5]; 2], stated: Option<bool
 
 /// Two passes on one core, whose last level is not inclusive: beside a busy hyper-thread, and beside a somewhat
 /// busy one.
-const BUSY: [[f64; 5]; 2] = [
-    [5.94, 5.81, 5.17, 5.97, 6.09],
-    [1.66, 1.70, 1.56, 1.80, 1.72],
-];
-const SOMEWHAT: [[f64; 5]; 2] = [
-    [1.19, 0.92, 0.95, 0.66, 0.42],
-    [0.47, 0.39, 0.55, 0.13, 0.73],
-];
+const BUSY: [[f64; 5]; 2] = [[5.94, 5.81, 5.17, 5.97, 6.09], [1.66, 1.70, 1.56, 1.80, 1.72]];
+const SOMEWHAT: [[f64; 5]; 2] = [[1.19, 0.92, 0.95, 0.66, 0.42], [0.47, 0.39, 0.55, 0.13, 0.73]];
 
 /// Two passes on an idle core: the control counts more interrupts.
 const LESS: [[f64; 5]; 2] = [[0.0, 0.1, 0.2, 0.4, 0.5], [0.0, 0.1, 0.2, 0.4, 0.5]];
@@ -71,22 +65,14 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("D5", INCLUSIVE, Holds, |m| lost_on(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
         row("D5", INCLUSIVE, Holds, |m| lost_on(m, AMD, NEVER)).says("on AMD"),
-        row("D5", INCLUSIVE, Holds, |m| {
-            beside(&of_vendor(m, AMD), LESS, None)
-        })
-        .says("0.00 to 0.30"),
+        row("D5", INCLUSIVE, Holds, |m| beside(&of_vendor(m, AMD), LESS, None))
+            .says("0.00 to 0.30"),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, INTEL, NEVER)),
         row("D5", INCLUSIVE, DoesNotHold, |m| lost_on(m, AMD, OFTEN)),
-        row("D5", INCLUSIVE, Inconclusive, |m| {
-            lost_on(m, AMD, SOMETIMES)
-        }),
-        row("D5", INCLUSIVE, Inconclusive, |m| {
-            beside(&of_vendor(m, INTEL), BUSY, None)
-        })
-        .says("each is lost 1.69 [1.66, 1.72] times while nothing streams past"),
-        row("D5", INCLUSIVE, DoesNotHold, |m| {
-            beside(&of_vendor(m, INTEL), SOMEWHAT, None)
-        }),
+        row("D5", INCLUSIVE, Inconclusive, |m| lost_on(m, AMD, SOMETIMES)),
+        row("D5", INCLUSIVE, Inconclusive, |m| beside(&of_vendor(m, INTEL), BUSY, None))
+            .says("each is lost 1.69 [1.66, 1.72] times while nothing streams past"),
+        row("D5", INCLUSIVE, DoesNotHold, |m| beside(&of_vendor(m, INTEL), SOMEWHAT, None)),
         row("D5", INCLUSIVE, Untestable, |m| planted(m, OFTEN, None))
             .says("CPUID reports neither as the vendor"),
         row("D5", INCLUSIVE, Untestable, |m| {
@@ -99,38 +85,26 @@ pub fn rows() -> Vec<Row> {
         // On the planted machines, a hit in L2 takes 14 and 16 cycles.
         row("D5", TOGETHER, Holds, |m| together(m, AMD, [16.0, 60.0])),
         row("D5", TOGETHER, Holds, |m| together(m, INTEL, [60.0, 60.0])),
-        row("D5", TOGETHER, DoesNotHold, |m| {
-            together(m, AMD, [40.0, 60.0])
-        }),
-        row("D5", TOGETHER, DoesNotHold, |m| {
-            together(m, INTEL, [16.0, 60.0])
-        }),
+        row("D5", TOGETHER, DoesNotHold, |m| together(m, AMD, [40.0, 60.0])),
+        row("D5", TOGETHER, DoesNotHold, |m| together(m, INTEL, [16.0, 60.0])),
         row("D5", TOGETHER, Inconclusive, |m| {
             let l2 = m.ranges.l2;
             let hit = m.ladder.iter().find(|rung| l2.holds(rung.working_set));
             let hit = hit.unwrap().cost.middle();
             together(m, AMD, [0.75 * hit + 0.25 * 60.0, 60.0])
         }),
-        row("D5", TOGETHER, Untestable, |m| {
-            together(m, AMD, [16.0, 16.0])
-        })
-        .says("pages are scattered over the sets"),
-        row("D5", TOGETHER, Untestable, |m| {
-            together(m, AMD, [16.0, 60.0]).on(m.clone())
-        })
-        .says("CPUID reports neither as the vendor"),
+        row("D5", TOGETHER, Untestable, |m| together(m, AMD, [16.0, 16.0]))
+            .says("pages are scattered over the sets"),
+        row("D5", TOGETHER, Untestable, |m| together(m, AMD, [16.0, 60.0]).on(m.clone()))
+            .says("CPUID reports neither as the vendor"),
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),
         row("D5", STATED, Inconclusive, |m| beside(m, BUSY, Some(false)))
             .says("something else evicts lines"),
         row("D5", STATED, DoesNotHold, |m| planted(m, NEVER, Some(true))),
-        row("D5", STATED, DoesNotHold, |m| {
-            planted(m, OFTEN, Some(false))
-        }),
-        row("D5", STATED, Inconclusive, |m| {
-            planted(m, SOMETIMES, Some(false))
-        }),
+        row("D5", STATED, DoesNotHold, |m| planted(m, OFTEN, Some(false))),
+        row("D5", STATED, Inconclusive, |m| planted(m, SOMETIMES, Some(false))),
         row("D5", STATED, Untestable, |m| planted(m, OFTEN, None)).says("CPUID does not say"),
     ]
 }

@@ -17,13 +17,8 @@ const TLB: &str = ".5";
 const COUNTED: &str = ".6";
 const CYCLES: &str = ".7";
 
-pub const EXACT: &[Exact] = &[
-    ("F3", ONCE_IN_32),
-    ("F3", L2),
-    ("F3", FIRST),
-    ("F3", MORE_OFTEN),
-    ("F3", TLB),
-];
+pub const EXACT: &[Exact] =
+    &[("F3", ONCE_IN_32), ("F3", L2), ("F3", FIRST), ("F3", MORE_OFTEN), ("F3", TLB)];
 
 /// Simulated percentages of instructions, with one wrong value in one series at one power of two.
 fn simulated(machine: &Machine, wrong: (&'static str, i32, f64)) -> Planted {
@@ -65,9 +60,7 @@ fn counted(machine: &Machine, misses: [f64; 2], doubt: f64) -> Planted {
 /// Cycles per random step in L1d and in memory, with four instructions per step.
 fn cycles(machine: &Machine, near: f64, far: f64) -> Planted {
     let l1 = machine.ranges.l1;
-    let planted = Planted::new("F3", machine, |_, x| {
-        time(if l1.holds(x) { near } else { far })
-    });
+    let planted = Planted::new("F3", machine, |_, x| time(if l1.holds(x) { near } else { far }));
     planted.counting(|_, _, _| Some(Interval::exact(4.0)))
 }
 
@@ -84,18 +77,14 @@ pub fn rows() -> Vec<Row> {
         row("F3", COUNTED, Holds, |m| counted(m, [0.125, 1.0], 0.0)),
         row("F3", COUNTED, DoesNotHold, |m| counted(m, [0.5, 1.0], 0.0))
             .says("at random over in order: 2.0"),
-        row("F3", COUNTED, Inconclusive, |m| {
-            counted(m, [1.0 / 3.0, 1.0], 0.1)
-        }),
+        row("F3", COUNTED, Inconclusive, |m| counted(m, [1.0 / 3.0, 1.0], 0.1)),
         row("F3", COUNTED, Untestable, no_pmu).says("no PMU"),
         row("F3", CYCLES, Holds, |m| cycles(m, 4.0, 400.0)),
         row("F3", CYCLES, DoesNotHold, |m| cycles(m, 40.0, 360.0)).says("memory over L1d: 9.0"),
         row("F3", CYCLES, Inconclusive, |m| cycles(m, 4.0, 40.0)),
         row("F3", CYCLES, Untestable, no_pmu).says("instructions: the kernel sees no PMU"),
-        row("F3", CYCLES, Untestable, |m| {
-            cycles(m, 4.0, 40.0).without(|_, x| x < 65536.0)
-        })
-        .says("no list was walked in the range"),
+        row("F3", CYCLES, Untestable, |m| cycles(m, 4.0, 40.0).without(|_, x| x < 65536.0))
+            .says("no list was walked in the range"),
         row("F3", CYCLES, Untestable, |m| {
             let machine = small(m);
             cycles(&machine, 4.0, 40.0)

@@ -86,33 +86,20 @@ fn on_one(machine: &Machine, id: &str) -> Planted {
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("B1", SAME, Holds, |m| problem(m, NOTE)),
-        row("B1", SAME, DoesNotHold, |m| {
-            problem(m, [1.0, 108.0, 0.0, 0.0])
-        }),
+        row("B1", SAME, DoesNotHold, |m| problem(m, [1.0, 108.0, 0.0, 0.0])),
         row("B1", ITERATIONS, Holds, |m| problem(m, NOTE)),
-        row("B1", ITERATIONS, DoesNotHold, |m| {
-            problem(m, [0.0, 107.0, 0.0, 0.0])
-        }),
+        row("B1", ITERATIONS, DoesNotHold, |m| problem(m, [0.0, 107.0, 0.0, 0.0])),
         row("B1", END, Holds, |m| problem(m, NOTE)),
-        row("B1", END, DoesNotHold, |m| {
-            problem(m, [0.0, 108.0, 1e-8, 0.0])
-        })
-        .says("largest distance"),
-        row("B1", END, DoesNotHold, |m| {
-            problem(m, [0.0, 108.0, 0.0, 2.0])
-        })
-        .says("another cluster"),
+        row("B1", END, DoesNotHold, |m| problem(m, [0.0, 108.0, 1e-8, 0.0]))
+            .says("largest distance"),
+        row("B1", END, DoesNotHold, |m| problem(m, [0.0, 108.0, 0.0, 2.0])).says("another cluster"),
         row("B2", LESS, Holds, |m| but(m, "B2", "1P", [4.0, 3.0])),
         row("B2", LESS, DoesNotHold, |m| but(m, "B2", "1P", [4.0, 0.4])).says("2.0"),
-        row("B2", LESS, Inconclusive, |m| {
-            but(m, "B2", "1P", [4.24, 0.853])
-        }),
+        row("B2", LESS, Inconclusive, |m| but(m, "B2", "1P", [4.24, 0.853])),
         row("B3", GAIN, Holds, |m| but(m, "B3", "2P", [4.24, 1.2])),
         row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("per core: 0.50"),
-        row("B3", GAIN, Untestable, |m| {
-            but(&of_two_kinds(m), "B3", "2P", [4.24, 1.2])
-        })
-        .says("cores of two kinds"),
+        row("B3", GAIN, Untestable, |m| but(&of_two_kinds(m), "B3", "2P", [4.24, 1.2]))
+            .says("cores of two kinds"),
         row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [2.4, 1.0])),
         // Without a ratio in one turn, the others do not decide.
         row("B4", ONE, Inconclusive, |m| {
@@ -123,82 +110,41 @@ pub fn rows() -> Vec<Row> {
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task: 1.4"),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task: 0.50"),
-        row("B4", ONE, Inconclusive, |m| {
-            but(m, "B4", "2Q", [4.24 * 1.05, 1.0])
-        }),
+        row("B4", ONE, Inconclusive, |m| but(m, "B4", "2Q", [4.24 * 1.05, 1.0])),
         row("B4", ONE, Untestable, |m| {
             but(m, "B4", "2Q", [4.0, 1.0]).without(|_, tasks| tasks == 1.0)
         }),
         row("B4", FOUR, Holds, |m| but(m, "B4", "2Q", [4.0, 6.587])).says("8 tasks: 7.7"),
-        row("B4", FOUR, DoesNotHold, |m| {
-            but(m, "B4", "2Q", [4.0, 0.853])
-        }),
-        row("B4", FOUR, Inconclusive, |m| {
-            but(m, "B4", "2Q", [4.0, 0.853 * 1.2])
-        }),
-        row("B4", FOUR, Untestable, |m| {
-            on_cores(but(m, "B4", "2Q", [4.0, 6.587]), 2)
-        })
-        .says("needs 4 cores, and this process has 2"),
+        row("B4", FOUR, DoesNotHold, |m| but(m, "B4", "2Q", [4.0, 0.853])),
+        row("B4", FOUR, Inconclusive, |m| but(m, "B4", "2Q", [4.0, 0.853 * 1.2])),
+        row("B4", FOUR, Untestable, |m| on_cores(but(m, "B4", "2Q", [4.0, 6.587]), 2))
+            .says("needs 4 cores, and this process has 2"),
         row("B4", TWO, Holds, |m| but(m, "B4", "2Q", [4.0, 1.0])),
         row("B4", TWO, DoesNotHold, |m| but(m, "B4", "2Q", [4.0, 0.5])).says("0.5"),
-        row("B4", TWO, Inconclusive, |m| {
-            but(m, "B4", "2Q", [4.0, 0.853])
-        }),
+        row("B4", TWO, Inconclusive, |m| but(m, "B4", "2Q", [4.0, 0.853])),
         row("B5", BACK, Holds, |m| but(m, "B5", "2Q padded", [4.0, 0.9])),
-        row("B5", BACK, DoesNotHold, |m| {
-            but(m, "B5", "2Q padded", [4.0, 1.28])
-        })
-        .says("tasks: 1.50"),
-        row("B5", BACK, Inconclusive, |m| {
-            but(m, "B5", "2Q padded", [4.0, 0.853 * 1.15])
-        }),
-        row("B5", PADDING, Holds, |m| {
-            but(m, "B5", "2Q padded", [4.0, 0.9])
-        }),
-        row("B5", PADDING, DoesNotHold, |m| {
-            but(m, "B5", "2Q padded", [4.0, 10.0])
-        }),
-        row("B5", PADDING, Inconclusive, |m| {
-            but(m, "B5", "2Q padded", [4.0, 6.587])
-        }),
+        row("B5", BACK, DoesNotHold, |m| but(m, "B5", "2Q padded", [4.0, 1.28]))
+            .says("tasks: 1.50"),
+        row("B5", BACK, Inconclusive, |m| but(m, "B5", "2Q padded", [4.0, 0.853 * 1.15])),
+        row("B5", PADDING, Holds, |m| but(m, "B5", "2Q padded", [4.0, 0.9])),
+        row("B5", PADDING, DoesNotHold, |m| but(m, "B5", "2Q padded", [4.0, 10.0])),
+        row("B5", PADDING, Inconclusive, |m| but(m, "B5", "2Q padded", [4.0, 6.587])),
         row("B6", STREAMS, Holds, |m| but(m, "B6", "3P", [2.12, 0.553])).says("with one task"),
-        row("B6", STREAMS, DoesNotHold, |m| {
-            but(m, "B6", "3P", [4.0, 1.706])
-        })
-        .says("8 tasks: 2.0"),
-        row("B6", STREAMS, Inconclusive, |m| {
-            but(m, "B6", "3P", [4.0, 0.853 * 1.1])
-        }),
+        row("B6", STREAMS, DoesNotHold, |m| but(m, "B6", "3P", [4.0, 1.706])).says("8 tasks: 2.0"),
+        row("B6", STREAMS, Inconclusive, |m| but(m, "B6", "3P", [4.0, 0.853 * 1.1])),
         row("B6", OWN, Holds, |m| but(m, "B6", "own sums", [3.0, 0.5])),
-        row("B6", OWN, DoesNotHold, |m| {
-            but(m, "B6", "own sums", [3.0, 1.0])
-        }),
+        row("B6", OWN, DoesNotHold, |m| but(m, "B6", "own sums", [3.0, 1.0])),
         // Its other code saves as much with one task as with several.
-        row("B6", OWN, DoesNotHold, |m| {
-            but(m, "B6", "own sums", [2.12, 0.427])
-        }),
-        row("B6", OWN, Inconclusive, |m| {
-            but(m, "B6", "own sums", [3.0, 0.853 * 0.9 * 3.0 / 4.24])
-        }),
+        row("B6", OWN, DoesNotHold, |m| but(m, "B6", "own sums", [2.12, 0.427])),
+        row("B6", OWN, Inconclusive, |m| but(m, "B6", "own sums", [3.0, 0.853 * 0.9 * 3.0 / 4.24])),
         row("B6", VECTORS, Holds, |m| found(m, "B6", [0.0, 0.0], usual)),
         row("B6", VECTORS, Holds, |m| on_one(m, "B6")),
-        row("B6", VECTORS, DoesNotHold, |m| {
-            but(m, "B6", "3P", [0.4, 0.5])
-        })
-        .says("vectors over 3P, one task: 1.25"),
-        row("B6", VECTORS, Inconclusive, |m| {
-            but(m, "B6", "1P", [4.0, 0.08])
-        }),
+        row("B6", VECTORS, DoesNotHold, |m| but(m, "B6", "3P", [0.4, 0.5]))
+            .says("vectors over 3P, one task: 1.25"),
+        row("B6", VECTORS, Inconclusive, |m| but(m, "B6", "1P", [4.0, 0.08])),
         row("B6", MEANS, Holds, |m| found(m, "B6", [1.0, 9e-10], usual)),
-        row("B6", MEANS, DoesNotHold, |m| {
-            found(m, "B6", [2.0, 0.0], usual)
-        })
-        .says("iterations"),
-        row("B6", MEANS, DoesNotHold, |m| {
-            found(m, "B6", [0.0, 2e-9], usual)
-        })
-        .says("in 10^-9: 2 "),
+        row("B6", MEANS, DoesNotHold, |m| found(m, "B6", [2.0, 0.0], usual)).says("iterations"),
+        row("B6", MEANS, DoesNotHold, |m| found(m, "B6", [0.0, 2e-9], usual)).says("in 10^-9: 2 "),
         row("B6", MEANS, Untestable, |m| {
             found(m, "B6", [0.0, 0.0], usual).without(|series, _| series.contains("distance"))
         }),
@@ -210,11 +156,10 @@ pub fn rows() -> Vec<Row> {
         })
         .says("built without feature peers"),
     ];
-    rows.extend([SAME, ITERATIONS, END].map(|claim| {
-        row("B1", claim, Untestable, |m| {
-            problem(m, NOTE).without(|_, _| true)
-        })
-    }));
+    rows.extend(
+        [SAME, ITERATIONS, END]
+            .map(|claim| row("B1", claim, Untestable, |m| problem(m, NOTE).without(|_, _| true))),
+    );
     let alone = [
         ("B2", LESS),
         ("B3", GAIN),

@@ -7,14 +7,7 @@ use super::machines::{KIB, Level, MIB, Model, half_octaves, server, zen};
 
 fn model<const N: usize>(levels: [(f64, f64); N], memory: f64) -> Model {
     Model {
-        levels: levels
-            .into_iter()
-            .map(|(bytes, cost)| Level {
-                bytes,
-                ways: 8,
-                cost,
-            })
-            .collect(),
+        levels: levels.into_iter().map(|(bytes, cost)| Level { bytes, ways: 8, cost }).collect(),
         memory,
         load_to_use: None,
         ports: None,
@@ -24,10 +17,7 @@ fn model<const N: usize>(levels: [(f64, f64); N], memory: f64) -> Model {
 
 /// A Coffee Lake desktop.
 fn client() -> Model {
-    model(
-        [(32.0 * KIB, 4.0), (256.0 * KIB, 12.0), (12.0 * MIB, 42.0)],
-        250.0,
-    )
+    model([(32.0 * KIB, 4.0), (256.0 * KIB, 12.0), (12.0 * MIB, 42.0)], 250.0)
 }
 
 /// A Core 2, which has two levels.
@@ -55,19 +45,13 @@ fn check(model: &Model, ranges: &Ranges, largest: f64) {
     let caches = model.levels.last().map_or(0.0, |level| level.bytes);
     assert!(ranges.memory.lo >= 2.8 * caches, "{}", ranges.memory);
     for (index, range) in all.into_iter().enumerate() {
-        let inside: Vec<f64> = half_octaves(largest)
-            .filter(|bytes| range.holds(*bytes))
-            .collect();
+        let inside: Vec<f64> = half_octaves(largest).filter(|bytes| range.holds(*bytes)).collect();
         if index == 2 && model.levels.len() == 2 {
             assert!(inside.is_empty(), "a level that there is not: {range}");
             continue;
         }
         assert!(!inside.is_empty(), "nothing in the {range}");
-        let level = if index == last {
-            costs.len() - 1
-        } else {
-            index
-        };
+        let level = if index == last { costs.len() - 1 } else { index };
         for bytes in inside {
             assert_eq!(model.cost(bytes), costs[level], "{bytes} in the {range}");
         }
@@ -86,10 +70,7 @@ fn reported_sizes_that_are_true_are_kept() {
         let ranges = Ranges::from_ladder(&ladder, model.reported());
         for (usable, wanted) in capacities(&ranges).into_iter().zip(wanted) {
             // With two points per octave, a step is found within a factor of the square root of 2.
-            assert!(
-                usable <= wanted && wanted <= 1.42 * usable,
-                "{usable} for {wanted} KiB"
-            );
+            assert!(usable <= wanted && wanted <= 1.42 * usable, "{usable} for {wanted} KiB");
         }
         check(&model, &ranges, 1024.0 * MIB);
     }
@@ -104,10 +85,7 @@ fn a_guest_gets_the_slice_it_has_and_not_what_cpuid_claims() {
         let reported = [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)];
         let ranges = Ranges::from_ladder(&ladder, reported);
         let found = ranges.capacities[2].usable() / MIB;
-        assert!(
-            (slice..=1.5 * slice).contains(&found),
-            "{found} for {slice} MiB"
-        );
+        assert!((slice..=1.5 * slice).contains(&found), "{found} for {slice} MiB");
         assert!(ranges.memory.lo > slice * MIB);
         check(&guest, &ranges, 1024.0 * MIB);
     }
@@ -146,11 +124,7 @@ fn a_last_level_that_cpuid_conceals_is_found_by_its_step() {
     let model = client();
     let ladder = model.ladder(1024.0 * MIB, exact);
     let reported = [Some(32.0 * KIB), Some(256.0 * KIB), None];
-    check(
-        &model,
-        &Ranges::from_ladder(&ladder, reported),
-        1024.0 * MIB,
-    );
+    check(&model, &Ranges::from_ladder(&ladder, reported), 1024.0 * MIB);
 }
 
 #[test]
@@ -173,11 +147,7 @@ fn a_slope_of_three_percent_a_rung_is_no_step() {
     for model in [client(), server(), zen()] {
         let ladder = model.ladder(1024.0 * MIB, |rung| 1.03_f64.powi(rung as i32));
         for reported in [model.reported(), [None; 3]] {
-            check(
-                &model,
-                &Ranges::from_ladder(&ladder, reported),
-                1024.0 * MIB,
-            );
+            check(&model, &Ranges::from_ladder(&ladder, reported), 1024.0 * MIB);
         }
     }
 }

@@ -26,34 +26,18 @@ fn usual(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("X10", EIGHT, Holds, usual),
-        row("X10", EIGHT, DoesNotHold, |m| {
-            walks(m, 2.0, 0.002, Value::Missing)
-        }),
-        row("X10", EIGHT, Inconclusive, |m| {
-            walks(m, 4.0, 0.002, Value::Missing)
-        }),
-        row("X10", EIGHT, Untestable, |m| {
-            usual(m).without(|_, x| x == 8.0)
-        }),
+        row("X10", EIGHT, DoesNotHold, |m| walks(m, 2.0, 0.002, Value::Missing)),
+        row("X10", EIGHT, Inconclusive, |m| walks(m, 4.0, 0.002, Value::Missing)),
+        row("X10", EIGHT, Untestable, |m| usual(m).without(|_, x| x == 8.0)),
         // Found exactly among the numbers of walks that were tried.
         row("X10", STOP, Holds, usual).says("16"),
-        row("X10", STOP, DoesNotHold, |m| {
-            walks(m, 1000.0, 0.002, Value::Missing)
-        }),
-        row("X10", STOP, Inconclusive, |m| {
-            walks(m, 30.0, 0.04, Value::Missing)
-        }),
-        row("X10", STOP, Untestable, |m| {
-            usual(m).on(with_memory(m, 8 << 20))
-        })
-        .says("is not in the range"),
+        row("X10", STOP, DoesNotHold, |m| walks(m, 1000.0, 0.002, Value::Missing)),
+        row("X10", STOP, Inconclusive, |m| walks(m, 30.0, 0.04, Value::Missing)),
+        row("X10", STOP, Untestable, |m| usual(m).on(with_memory(m, 8 << 20)))
+            .says("is not in the range"),
         row("X10", PUBLISHED, Holds, usual).says("(claimed: 12.8 to 19.2)"),
-        row("X10", PUBLISHED, DoesNotHold, |m| {
-            walks(m, 10.0, 0.002, Value::Counted(16.0))
-        }),
-        row("X10", PUBLISHED, Inconclusive, |m| {
-            walks(m, 16.0, 0.05, Value::Counted(16.0))
-        }),
+        row("X10", PUBLISHED, DoesNotHold, |m| walks(m, 10.0, 0.002, Value::Counted(16.0))),
+        row("X10", PUBLISHED, Inconclusive, |m| walks(m, 16.0, 0.05, Value::Counted(16.0))),
         // In small pages, eight page walkers may serve fewer walks than sixteen buffers.
         row("X10", PUBLISHED, Untestable, |m| {
             walks(m, 8.0, 0.002, Value::Counted(16.0)).granted("4 KiB, node 0")
@@ -76,9 +60,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of"),
         row("X10", STOP, Holds, |m| {
-            Planted::new("X10", m, |_, x| {
-                time(if x < 4.0 { 100.0 / x } else { 25.0 })
-            })
+            Planted::new("X10", m, |_, x| time(if x < 4.0 { 100.0 / x } else { 25.0 }))
         })
         .says("4"),
     ]

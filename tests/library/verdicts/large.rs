@@ -24,12 +24,8 @@ struct Large {
     touch: [f64; 2],
 }
 
-const USUAL: Large = Large {
-    base: [120.0, 180.0],
-    huge: [100.0, 105.0],
-    giant: 100.0,
-    touch: [500.0, 600.0],
-};
+const USUAL: Large =
+    Large { base: [120.0, 180.0], huge: [100.0, 105.0], giant: 100.0, touch: [500.0, 600.0] };
 
 fn large(machine: &Machine, of: Large) -> Planted {
     let smallest = (machine.in_memory() / 2) as f64;
@@ -46,10 +42,7 @@ fn large(machine: &Machine, of: Large) -> Planted {
 
 /// The same machine in a full run that may use `gib` GiB.
 fn full_with(machine: &Machine, gib: usize) -> Machine {
-    Machine {
-        full: true,
-        ..with_memory(machine, gib << 30)
-    }
+    Machine { full: true, ..with_memory(machine, gib << 30) }
 }
 
 fn in_full(machine: &Machine, of: Large) -> Planted {
@@ -95,13 +88,7 @@ fn in_memory() -> Vec<Row> {
         }),
         row("X20", GROWS, Untestable, |m| {
             let largest = 1 << 20;
-            large(
-                &Machine {
-                    largest,
-                    ..m.clone()
-                },
-                USUAL,
-            )
+            large(&Machine { largest, ..m.clone() }, USUAL)
         })
         .says("--memory gives more"),
         row("X20", FLAT, Holds, |m| large(m, USUAL)),
@@ -140,10 +127,7 @@ fn in_memory() -> Vec<Row> {
             in_full(m, USUAL).without(|series, _| series == "1 GiB pages")
         }),
         row("X20", GIANT, Untestable, |m| {
-            let quick = Machine {
-                full: false,
-                ..m.clone()
-            };
+            let quick = Machine { full: false, ..m.clone() };
             large(&quick, USUAL)
         })
         .says("`--profile full` does"),
@@ -161,21 +145,13 @@ fn in_memory() -> Vec<Row> {
         row("X20", TOUCH, Untestable, |m| {
             let locations = m.cpu_order.locations()[..1].to_vec();
             let cpu_order = CpuOrder::around(None, locations);
-            large(
-                &Machine {
-                    cpu_order,
-                    ..m.clone()
-                },
-                USUAL,
-            )
+            large(&Machine { cpu_order, ..m.clone() }, USUAL)
         })
         .says("needs 2 cores"),
         row("X20", TOUCH, Untestable, |m| large(&little(m), USUAL))
             .says("8 threads need 32 MiB together, and this run has 12 MiB"),
-        row("X20", SPREAD, Holds, |m| {
-            large(m, USUAL).with_runs(|_| vec![[400, 900], [410, 950]])
-        })
-        .says("p99 over median, 4 KiB pages"),
+        row("X20", SPREAD, Holds, |m| large(m, USUAL).with_runs(|_| vec![[400, 900], [410, 950]]))
+            .says("p99 over median, 4 KiB pages"),
         row("X20", SPREAD, DoesNotHold, |m| {
             large(m, USUAL).with_runs(|series| match series {
                 "2 MiB pages" => vec![[400, 440]],

@@ -106,12 +106,8 @@ fn on_a_large_share() -> Vec<Row> {
             level(m).without(|series, _| series == "share by CPUID, bytes")
         }),
         row("E25", PAYS, Holds, level),
-        row("E25", PAYS, DoesNotHold, |m| {
-            speeds(m, [60.0, 50.0, 20.0, 20.0], 20.0)
-        }),
-        row("E25", PAYS, Inconclusive, |m| {
-            speeds(m, [60.0, 50.0, 25.0, 20.0], 20.0)
-        }),
+        row("E25", PAYS, DoesNotHold, |m| speeds(m, [60.0, 50.0, 20.0, 20.0], 20.0)),
+        row("E25", PAYS, Inconclusive, |m| speeds(m, [60.0, 50.0, 25.0, 20.0], 20.0)),
         row("E25", PAYS, Untestable, |m| {
             level(m).without(|series, _| series == "the whole array each time")
         })
@@ -126,25 +122,16 @@ fn on_a_large_share() -> Vec<Row> {
         // A thread that finds the whole level for itself.
         row("E25", TWICE, DoesNotHold, |m| speeds(m, [40.0; 4], 20.0))
             .says("half the share over twice the share: 1.00"),
-        row("E25", TWICE, Inconclusive, |m| {
-            speeds(m, [40.0, 40.0, 44.0, 40.0], 20.0)
-        }),
+        row("E25", TWICE, Inconclusive, |m| speeds(m, [40.0, 40.0, 44.0, 40.0], 20.0)),
         row("E25", TWICE, Untestable, |m| {
             let last = 2.0 * m.ranges.llc.hi;
             level(m).without(|_, x| x > 1.2 * last)
         }),
         row("E25", SMALLER, Holds, level),
-        row("E25", SMALLER, DoesNotHold, |m| {
-            speeds(m, [40.0, 60.0, 40.0, 20.0], 20.0)
-        }),
-        row("E25", SMALLER, Inconclusive, |m| {
-            speeds(m, [44.4, 40.0, 40.0, 20.0], 20.0)
-        }),
+        row("E25", SMALLER, DoesNotHold, |m| speeds(m, [40.0, 60.0, 40.0, 20.0], 20.0)),
+        row("E25", SMALLER, Inconclusive, |m| speeds(m, [44.4, 40.0, 40.0, 20.0], 20.0)),
         row("E25", SMALLER, Untestable, |m| {
-            let no_caches = Machine {
-                caches: Vec::new(),
-                ..m.clone()
-            };
+            let no_caches = Machine { caches: Vec::new(), ..m.clone() };
             level(m).on(no_caches)
         })
         .says("CPUID describes no cache beyond L1d"),

@@ -41,34 +41,23 @@ pub fn rows() -> Vec<Row> {
     let mut rows = on_eight_cores();
     for claim in [FULL, HALF, STORES] {
         rows.extend([
-            row("X16", claim, Holds, |m| {
-                beside(&with_cores(m, 12), 200.0, 110.0, 300.0)
-            })
-            .says("beside 11 streams"),
-            row("X16", claim, Untestable, |m| {
-                beside(&with_cores(m, 64), 200.0, 110.0, 300.0)
-            })
-            .says("ran on 8 of 64 cores: the streams of all of them need more memory"),
+            row("X16", claim, Holds, |m| beside(&with_cores(m, 12), 200.0, 110.0, 300.0))
+                .says("beside 11 streams"),
+            row("X16", claim, Untestable, |m| beside(&with_cores(m, 64), 200.0, 110.0, 300.0))
+                .says("ran on 8 of 64 cores: the streams of all of them need more memory"),
             // Nor does a full run use more memory.
             row("X16", claim, Untestable, |m| {
-                let full = Machine {
-                    full: true,
-                    ..with_cores(m, 64)
-                };
+                let full = Machine { full: true, ..with_cores(m, 64) };
                 beside(&full, 200.0, 110.0, 300.0)
             })
             .says("the walk and the streams ran on 8 of 64 cores"),
         ]);
     }
     rows.extend([
-        row("X16", IN_ORDER, Holds, |m| {
-            in_order(&with_cores(m, 12), 30.0)
-        })
-        .says("beside 11 streams"),
-        row("X16", IN_ORDER, Untestable, |m| {
-            in_order(&with_cores(m, 64), 30.0)
-        })
-        .says("the walk and the streams ran on 8 of 64 cores"),
+        row("X16", IN_ORDER, Holds, |m| in_order(&with_cores(m, 12), 30.0))
+            .says("beside 11 streams"),
+        row("X16", IN_ORDER, Untestable, |m| in_order(&with_cores(m, 64), 30.0))
+            .says("the walk and the streams ran on 8 of 64 cores"),
         // A record says how many threads it timed.
         row("X16", FULL, Untestable, |m| {
             beside(&with_cores(m, 12), 200.0, 110.0, 300.0).with_spread(|_| Some(1.0))
@@ -82,18 +71,14 @@ fn on_eight_cores() -> Vec<Row> {
     vec![
         row("X16", FULL, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", FULL, DoesNotHold, |m| beside(m, 105.0, 100.0, 110.0)),
-        row("X16", FULL, Inconclusive, |m| {
-            beside(m, 125.0, 100.0, 150.0)
-        }),
+        row("X16", FULL, Inconclusive, |m| beside(m, 125.0, 100.0, 150.0)),
         row("X16", FULL, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0).without(|series, _| series == "a random walk alone")
         })
         .says("was not measured"),
         row("X16", HALF, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", HALF, DoesNotHold, |m| beside(m, 200.0, 160.0, 300.0)),
-        row("X16", HALF, Inconclusive, |m| {
-            beside(m, 200.0, 125.0, 300.0)
-        }),
+        row("X16", HALF, Inconclusive, |m| beside(m, 200.0, 125.0, 300.0)),
         row("X16", HALF, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0)
                 .without(|series, pause| series.starts_with("reads") && pause > 0.0)
@@ -105,12 +90,8 @@ fn on_eight_cores() -> Vec<Row> {
         })
         .says("no pause gave the streams 40 to 60 %"),
         row("X16", STORES, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
-        row("X16", STORES, DoesNotHold, |m| {
-            beside(m, 200.0, 110.0, 180.0)
-        }),
-        row("X16", STORES, Inconclusive, |m| {
-            beside(m, 200.0, 110.0, 210.0)
-        }),
+        row("X16", STORES, DoesNotHold, |m| beside(m, 200.0, 110.0, 180.0)),
+        row("X16", STORES, Inconclusive, |m| beside(m, 200.0, 110.0, 210.0)),
         row("X16", STORES, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0).without(|series, _| series.starts_with("non-temporal"))
         })

@@ -25,10 +25,8 @@ pub fn rows() -> Vec<Row> {
         row("X7", WITHIN, DoesNotHold, |m| locks(m, 20.0, 30.0, 1000.0))
             .says("misaligned over aligned: 1.50"),
         row("X7", WITHIN, Inconclusive, |m| locks(m, 20.0, 22.0, 1000.0)),
-        row("X7", WITHIN, Untestable, |m| {
-            locks(m, 20.0, 20.0, 1000.0).without(|_, x| x == 56.0)
-        })
-        .says("was not measured at 56"),
+        row("X7", WITHIN, Untestable, |m| locks(m, 20.0, 20.0, 1000.0).without(|_, x| x == 56.0))
+            .says("was not measured at 56"),
         row("X7", ACROSS, Holds, |m| locks(m, 20.0, 20.0, 1000.0)),
         row("X7", ACROSS, DoesNotHold, |m| locks(m, 20.0, 20.0, 60.0))
             .says("across two lines over aligned: 3.0"),

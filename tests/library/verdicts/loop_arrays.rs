@@ -38,14 +38,7 @@ fn unrolled(machine: &Machine, factor: f64) -> Planted {
         _ => prefetching * factor,
     };
     Planted::new("E39", machine, |series, x| {
-        time(loops(
-            series,
-            if x == 1024.0 {
-                [1.0, 1.2]
-            } else {
-                [10.0, 11.0]
-            },
-        ))
+        time(loops(series, if x == 1024.0 { [1.0, 1.2] } else { [10.0, 11.0] }))
     })
 }
 
@@ -70,46 +63,26 @@ fn the_document_is_judged_by_the_prefetches_alone() {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E39", EMITTED, Holds, usual),
-        row("E39", EMITTED, DoesNotHold, |m| {
-            compiled(m, [0.0, 0.0], [time(1.2), time(8.0)])
-        })
-        .says("with the option: 0"),
-        row("E39", EMITTED, DoesNotHold, |m| {
-            compiled(m, [1.0, 1.0], [time(1.2), time(8.0)])
-        }),
-        row("E39", EMITTED, Untestable, |m| {
-            Planted::new("E39", m, |_, _| NO_GCC)
-        })
-        .says("gcc"),
+        row("E39", EMITTED, DoesNotHold, |m| compiled(m, [0.0, 0.0], [time(1.2), time(8.0)]))
+            .says("with the option: 0"),
+        row("E39", EMITTED, DoesNotHold, |m| compiled(m, [1.0, 1.0], [time(1.2), time(8.0)])),
+        row("E39", EMITTED, Untestable, |m| Planted::new("E39", m, |_, _| NO_GCC)).says("gcc"),
         row("E39", IN_MEMORY, Holds, usual),
-        row("E39", IN_MEMORY, DoesNotHold, |m| {
-            compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])
-        }),
+        row("E39", IN_MEMORY, DoesNotHold, |m| compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])),
         row("E39", IN_MEMORY, Inconclusive, |m| {
             compiled(m, [0.0, 1.0], [time(1.2), noisy(9.7, 0.05)])
         }),
-        row("E39", IN_MEMORY, Untestable, |m| {
-            compiled(m, [0.0, 1.0], [time(1.2), NO_GCC])
-        })
-        .says("gcc"),
+        row("E39", IN_MEMORY, Untestable, |m| compiled(m, [0.0, 1.0], [time(1.2), NO_GCC]))
+            .says("gcc"),
         row("E39", SMALL, Holds, usual),
-        row("E39", SMALL, DoesNotHold, |m| {
-            compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])
-        }),
+        row("E39", SMALL, DoesNotHold, |m| compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])),
         row("E39", SMALL, Inconclusive, |m| {
             compiled(m, [0.0, 1.0], [noisy(1.03, 0.05), time(8.0)])
         }),
-        row("E39", SMALL, Untestable, |m| {
-            compiled(m, [0.0, 1.0], [NO_GCC, time(8.0)])
-        })
-        .says("gcc"),
+        row("E39", SMALL, Untestable, |m| compiled(m, [0.0, 1.0], [NO_GCC, time(8.0)])).says("gcc"),
         row("E39", ALONE, Holds, usual),
-        row("E39", ALONE, DoesNotHold, |m| {
-            compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])
-        }),
-        row("E39", ALONE, Inconclusive, |m| {
-            compiled(m, [0.0, 1.0], [time(1.2), noisy(9.7, 0.05)])
-        }),
+        row("E39", ALONE, DoesNotHold, |m| compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])),
+        row("E39", ALONE, Inconclusive, |m| compiled(m, [0.0, 1.0], [time(1.2), noisy(9.7, 0.05)])),
         row("E39", ALONE, Untestable, |m| {
             usual(m).without(|series, _| series.ends_with("left out"))
         }),
@@ -119,9 +92,7 @@ pub fn rows() -> Vec<Row> {
         row("E39", ALONE_SMALL, Holds, |m| unrolled(m, 0.5)),
         row("E39", SMALL, DoesNotHold, |m| unrolled(m, 0.5)),
         row("E39", ALONE_SMALL, Holds, usual),
-        row("E39", ALONE_SMALL, DoesNotHold, |m| {
-            compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])
-        }),
+        row("E39", ALONE_SMALL, DoesNotHold, |m| compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])),
         row("E39", ALONE_SMALL, Inconclusive, |m| {
             compiled(m, [0.0, 1.0], [noisy(1.03, 0.05), time(8.0)])
         }),

@@ -65,11 +65,7 @@ impl Model {
         let ladder = self.ladder(1024.0 * MIB, |_| 1.0);
         let caches = self.levels.iter().enumerate().map(|(index, level)| Cache {
             level: index as u8 + 1,
-            kind: if index == 0 {
-                CacheKind::Data
-            } else {
-                CacheKind::Unified
-            },
+            kind: if index == 0 { CacheKind::Data } else { CacheKind::Unified },
             size: level.bytes as u64,
             line: 64,
             ways: Some(level.ways),
@@ -124,10 +120,7 @@ fn halves(locations: &[CpuLocation]) -> Vec<MemoryNode> {
 
 /// The same machine, of whose memory at most `bytes` bytes may be used.
 pub fn with_memory(machine: &Machine, bytes: usize) -> Machine {
-    Machine {
-        largest: bytes,
-        ..machine.clone()
-    }
+    Machine { largest: bytes, ..machine.clone() }
 }
 
 /// The same machine with these CPUs.
@@ -154,9 +147,7 @@ pub fn first_cpu_only(machine: &Machine) -> Machine {
 
 /// Working sets of 2^(k/2) bytes from 4 KiB up to `largest`.
 pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
-    (24..)
-        .map(|k| 2f64.powf(f64::from(k) / 2.0).floor())
-        .take_while(move |bytes| *bytes <= largest)
+    (24..).map(|k| 2f64.powf(f64::from(k) / 2.0).floor()).take_while(move |bytes| *bytes <= largest)
 }
 
 /// CPUs of `cores` cores; the second hyper-threads have the highest numbers. `last_level` cores share a last
@@ -186,10 +177,7 @@ pub fn server() -> Model {
         ],
         memory: 400.0,
         load_to_use: Some(5),
-        ports: Some(Ports {
-            loads: [48, 96, 128],
-            stores: [32, 64, 64],
-        }),
+        ports: Some(Ports { loads: [48, 96, 128], stores: [32, 64, 64] }),
         locations: locations(16, 8, 4, 4),
     }
 }
@@ -205,28 +193,19 @@ pub fn zen() -> Model {
         ],
         memory: 350.0,
         load_to_use: Some(4),
-        ports: Some(Ports {
-            loads: [32, 64, 64],
-            stores: [16, 32, 32],
-        }),
+        ports: Some(Ports { loads: [32, 64, 64], stores: [16, 32, 32] }),
         locations: locations(8, 8, 4, 8),
     }
 }
 
 /// The same machine, but virtual.
 pub fn guest(machine: &Machine) -> Machine {
-    Machine {
-        calibration: Calibration::known(Vec::new(), true, None),
-        ..machine.clone()
-    }
+    Machine { calibration: Calibration::known(Vec::new(), true, None), ..machine.clone() }
 }
 
 /// The same machine with an unknown core of this vendor.
 pub fn of_vendor(machine: &Machine, vendor: Vendor) -> Machine {
-    Machine {
-        vendor,
-        ..machine.clone()
-    }
+    Machine { vendor, ..machine.clone() }
 }
 
 /// The same machine, whose L1 dTLB has `entries` entries for 4 KiB pages.
@@ -236,16 +215,8 @@ pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
 
 /// The same machine with a known core, on which CPUID reports so many entries.
 pub fn with_reported_dtlb(machine: &Machine, entries: u32, core: Option<&'static Core>) -> Machine {
-    let dtlb = Reach {
-        level: 1,
-        pages: vec![4096],
-        entries,
-        ways: None,
-    };
-    Machine {
-        calibration: Calibration::known(vec![dtlb], false, core),
-        ..machine.clone()
-    }
+    let dtlb = Reach { level: 1, pages: vec![4096], entries, ways: None };
+    Machine { calibration: Calibration::known(vec![dtlb], false, core), ..machine.clone() }
 }
 
 /// The same machine in a quick run, with so many cores, four under each last level.
@@ -297,22 +268,10 @@ impl Deref for Known {
 
 /// The machines for which every row is planted, one of them also with a full run.
 pub fn known() -> [Known; 3] {
-    let full = Machine {
-        full: true,
-        ..server().machine()
-    };
+    let full = Machine { full: true, ..server().machine() };
     [
-        Known {
-            name: "the server",
-            machine: server().machine(),
-        },
-        Known {
-            name: "the Zen",
-            machine: zen().machine(),
-        },
-        Known {
-            name: "the server in a full run",
-            machine: full,
-        },
+        Known { name: "the server", machine: server().machine() },
+        Known { name: "the Zen", machine: zen().machine() },
+        Known { name: "the server in a full run", machine: full },
     ]
 }

@@ -76,56 +76,33 @@ const PEERS: &str = ".6";
 pub fn rows() -> Vec<Row> {
     vec![
         row("B10", READS, Holds, note).says("StripedMap minus StripedWriteMap, in turn"),
-        row("B10", READS, DoesNotHold, |m| {
-            times(m, [30.0, 40.0, 30.0, 30.0, 30.0])
-        })
-        .says("-10"),
+        row("B10", READS, DoesNotHold, |m| times(m, [30.0, 40.0, 30.0, 30.0, 30.0])).says("-10"),
         row("B10", READS, Inconclusive, |m| times(m, [40.0; 5])),
         row("B10", READS, Untestable, |m| note(m).on(siblings::alone(m)))
             .says("the test needs 2 cores"),
         row("B10", PADDING, Holds, note).says("11.5"),
-        row("B10", PADDING, DoesNotHold, |m| {
-            times(m, [90.0, 30.0, 40.0, 30.0, 30.0])
-        })
-        .says("-8.00"),
-        row("B10", PADDING, Inconclusive, |m| {
-            times(m, [90.0, 38.0, 40.0, 30.0, 30.0])
-        }),
-        row("B10", PADDING, Untestable, |m| {
-            note(m).on(siblings::alone(m))
-        }),
+        row("B10", PADDING, DoesNotHold, |m| times(m, [90.0, 30.0, 40.0, 30.0, 30.0]))
+            .says("-8.00"),
+        row("B10", PADDING, Inconclusive, |m| times(m, [90.0, 38.0, 40.0, 30.0, 30.0])),
+        row("B10", PADDING, Untestable, |m| note(m).on(siblings::alone(m))),
         row("B10", DASH, Holds, note).says("-64.5"),
-        row("B10", DASH, DoesNotHold, |m| {
-            times(m, [30.0, 20.0, 20.0, 45.0, 20.0])
-        })
-        .says("13.5"),
-        row("B10", DASH, Inconclusive, |m| {
-            times(m, [30.0, 30.0, 30.0, 31.5, 31.5])
-        }),
+        row("B10", DASH, DoesNotHold, |m| times(m, [30.0, 20.0, 20.0, 45.0, 20.0])).says("13.5"),
+        row("B10", DASH, Inconclusive, |m| times(m, [30.0, 30.0, 30.0, 31.5, 31.5])),
         row("B10", DASH, Untestable, without_peers).says("without the feature peers"),
         row("B10", PAPAYA, Holds, note).says("-64.5"),
-        row("B10", PAPAYA, DoesNotHold, |m| {
-            times(m, [30.0, 20.0, 20.0, 20.0, 45.0])
-        })
-        .says("13.5"),
-        row("B10", PAPAYA, Inconclusive, |m| {
-            times(m, [30.0, 30.0, 30.0, 31.5, 31.5])
-        }),
+        row("B10", PAPAYA, DoesNotHold, |m| times(m, [30.0, 20.0, 20.0, 20.0, 45.0])).says("13.5"),
+        row("B10", PAPAYA, Inconclusive, |m| times(m, [30.0, 30.0, 30.0, 31.5, 31.5])),
         row("B10", PAPAYA, Untestable, without_peers).says("without the feature peers"),
         row("B10", SIZES, Holds, without_peers).says("StripedWriteMap: size: 12000"),
-        row("B10", SIZES, DoesNotHold, |m| {
-            sized(m, "StripedWriteMap: size off by", 3.0)
-        })
-        .says("StripedWriteMap: size wrong by, with 1 thread: 3"),
+        row("B10", SIZES, DoesNotHold, |m| sized(m, "StripedWriteMap: size off by", 3.0))
+            .says("StripedWriteMap: size wrong by, with 1 thread: 3"),
         row("B10", SIZES, Untestable, |m| {
             note(m).without(|series, _| series == "StripedMap: size")
         })
         .says("was not measured at 1"),
         row("B10", PEERS, Holds, note).says("DashMap: size: 12000"),
-        row("B10", PEERS, DoesNotHold, |m| {
-            sized(m, "papaya::HashMap: size", 12_001.0)
-        })
-        .says("papaya::HashMap: size: 12001"),
+        row("B10", PEERS, DoesNotHold, |m| sized(m, "papaya::HashMap: size", 12_001.0))
+            .says("papaya::HashMap: size: 12001"),
         row("B10", PEERS, Untestable, without_peers).says("without the feature peers"),
     ]
 }

@@ -21,12 +21,8 @@ const EIGHTH: &str = ".3";
 const FOLLOWS: &str = ".4";
 
 /// Claims that are judged on counts alone.
-pub const EXACT: &[super::Exact] = &[
-    ("E6", SAME),
-    ("E10", MISSES),
-    ("E10", HALVED),
-    ("E10", EIGHTH),
-];
+pub const EXACT: &[super::Exact] =
+    &[("E6", SAME), ("E10", MISSES), ("E10", HALVED), ("E10", EIGHTH)];
 
 /// The counts: results that differ by rounding, and the misses of the argument.
 fn counted(series: &str, x: f64) -> Option<f64> {
@@ -86,10 +82,7 @@ fn transposed(m: &Machine, at_1000: f64, above: f64) -> Planted {
 }
 
 pub fn rows() -> Vec<Row> {
-    [results(), shares(), misses()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [results(), shares(), misses()].into_iter().flatten().collect()
 }
 
 fn results() -> Vec<Row> {
@@ -114,10 +107,8 @@ fn results() -> Vec<Row> {
         row("E6", POWER, Holds, |m| original(m, 3.1, 13.0)),
         row("E6", POWER, DoesNotHold, |m| original(m, 16.8, 17.0)),
         row("E6", POWER, Inconclusive, |m| original(m, 4.0, 6.0)),
-        row("E6", POWER, Untestable, |m| {
-            columns("E6", m, TABLE).without(|_, n| n == 1024.0)
-        })
-        .says("`original` was not measured at 1024"),
+        row("E6", POWER, Untestable, |m| columns("E6", m, TABLE).without(|_, n| n == 1024.0))
+            .says("`original` was not measured at 1024"),
     ]
 }
 
@@ -127,84 +118,53 @@ fn shares() -> Vec<Row> {
         row("E7", PAYS, Holds, |m| transposed(m, 0.234, 0.9)),
         row("E7", PAYS, DoesNotHold, |m| transposed(m, 0.95, 0.2)).says("N = 1000: 0.95"),
         row("E7", PAYS, Inconclusive, |m| transposed(m, 0.6, 0.2)),
-        row("E7", PAYS, Untestable, |m| {
-            transposed(m, 0.2, 0.2).without(|_, n| n == 1000.0)
-        })
-        .says("was not measured at 1000"),
+        row("E7", PAYS, Untestable, |m| transposed(m, 0.2, 0.2).without(|_, n| n == 1000.0))
+            .says("was not measured at 1000"),
         row("E7", PAYS_ELSEWHERE, Holds, |m| transposed(m, 0.95, 0.234)),
-        row("E7", PAYS_ELSEWHERE, DoesNotHold, |m| {
-            transposed(m, 0.2, 0.95)
-        })
-        .says("N = 1024: 0.95"),
-        row("E7", PAYS_ELSEWHERE, Inconclusive, |m| {
-            transposed(m, 0.2, 0.6)
-        }),
+        row("E7", PAYS_ELSEWHERE, DoesNotHold, |m| transposed(m, 0.2, 0.95)).says("N = 1024: 0.95"),
+        row("E7", PAYS_ELSEWHERE, Inconclusive, |m| transposed(m, 0.2, 0.6)),
         row("E7", PAYS_ELSEWHERE, Untestable, |m| {
             transposed(m, 0.2, 0.2).without(|_, n| n == 1024.0)
         })
         .says("was not measured at 1024"),
         row("E7", TRANSPOSED_SHARE, Holds, |m| columns("E7", m, TABLE)),
-        row("E7", TRANSPOSED_SHARE, DoesNotHold, |m| {
-            transposed(m, 0.95, 0.2)
-        }),
-        row("E7", TRANSPOSED_SHARE, Inconclusive, |m| {
-            transposed(m, 0.281, 0.2)
-        }),
+        row("E7", TRANSPOSED_SHARE, DoesNotHold, |m| transposed(m, 0.95, 0.2)),
+        row("E7", TRANSPOSED_SHARE, Inconclusive, |m| transposed(m, 0.281, 0.2)),
         row("E7", TRANSPOSED_SHARE, Untestable, |m| {
             columns("E7", m, TABLE).without(|series, _| series == "transposed")
         }),
         row("E8", BEATS_THE_COPY, Holds, |m| columns("E8", m, TABLE)),
-        row("E8", BEATS_THE_COPY, DoesNotHold, |m| {
-            columns("E8", m, [16.0, 3.0, 3.2, 1.0])
-        }),
-        row("E8", BEATS_THE_COPY, Inconclusive, |m| {
-            columns("E8", m, [16.0, 3.0, 3.0, 1.0])
-        }),
+        row("E8", BEATS_THE_COPY, DoesNotHold, |m| columns("E8", m, [16.0, 3.0, 3.2, 1.0])),
+        row("E8", BEATS_THE_COPY, Inconclusive, |m| columns("E8", m, [16.0, 3.0, 3.0, 1.0])),
         row("E8", BEATS_THE_COPY, Untestable, |m| {
             columns("E8", m, TABLE).without(|series, n| series == "sub-matrix" && n == 1000.0)
         }),
         row("E8", SUB_MATRIX_SHARE, Holds, |m| columns("E8", m, TABLE)),
-        row("E8", SUB_MATRIX_SHARE, DoesNotHold, |m| {
-            columns("E8", m, [3.0, 3.0, 1.6, 0.9])
-        })
-        .says("sub-matrix over original: 0.53"),
-        row("E8", SUB_MATRIX_SHARE, Inconclusive, |m| {
-            columns("E8", m, [10.0, 3.0, 2.08, 1.0])
-        }),
+        row("E8", SUB_MATRIX_SHARE, DoesNotHold, |m| columns("E8", m, [3.0, 3.0, 1.6, 0.9]))
+            .says("sub-matrix over original: 0.53"),
+        row("E8", SUB_MATRIX_SHARE, Inconclusive, |m| columns("E8", m, [10.0, 3.0, 2.08, 1.0])),
         row("E8", SUB_MATRIX_SHARE, Untestable, |m| {
             columns("E8", m, TABLE).without(|series, _| series == "original")
         }),
         row("E9", TWO_AT_A_TIME, Holds, |m| columns("E9", m, TABLE)),
-        row("E9", TWO_AT_A_TIME, DoesNotHold, |m| {
-            columns("E9", m, [16.0, 4.0, 2.0, 2.2])
-        }),
-        row("E9", TWO_AT_A_TIME, Inconclusive, |m| {
-            columns("E9", m, [16.0, 4.0, 2.0, 2.0])
-        }),
+        row("E9", TWO_AT_A_TIME, DoesNotHold, |m| columns("E9", m, [16.0, 4.0, 2.0, 2.2])),
+        row("E9", TWO_AT_A_TIME, Inconclusive, |m| columns("E9", m, [16.0, 4.0, 2.0, 2.0])),
         row("E9", TWO_AT_A_TIME, Untestable, |m| {
             columns("E9", m, TABLE).without(|series, _| series == "vectorised")
         })
         .says("`vectorised` was not measured at 1000"),
         row("E9", VECTORISED_SHARE, Holds, |m| columns("E9", m, TABLE)),
-        row("E9", VECTORISED_SHARE, DoesNotHold, |m| {
-            columns("E9", m, [3.0, 3.0, 1.6, 0.9])
-        })
-        .says("vectorised over original: 0.30"),
-        row("E9", VECTORISED_SHARE, Inconclusive, |m| {
-            columns("E9", m, [10.0, 4.0, 2.0, 1.14])
-        }),
+        row("E9", VECTORISED_SHARE, DoesNotHold, |m| columns("E9", m, [3.0, 3.0, 1.6, 0.9]))
+            .says("vectorised over original: 0.30"),
+        row("E9", VECTORISED_SHARE, Inconclusive, |m| columns("E9", m, [10.0, 4.0, 2.0, 1.14])),
         row("E9", VECTORISED_SHARE, Untestable, |m| {
             columns("E9", m, TABLE).without(|series, _| series == "original")
         }),
         row("E9", ORDER, Holds, |m| columns("E9", m, TABLE))
             .says("original 16.77 (16.77), transposed 3.92 (3.92)"),
-        row("E9", ORDER, DoesNotHold, |m| {
-            columns("E9", m, [3.0, 2.9, 1.6, 0.9])
-        })
-        .says("transposed over original: 0.97"),
-        row("E9", ORDER, Inconclusive, |m| {
-            columns("E9", m, [10.0, 9.0, 2.0, 1.0])
-        }),
+        row("E9", ORDER, DoesNotHold, |m| columns("E9", m, [3.0, 2.9, 1.6, 0.9]))
+            .says("transposed over original: 0.97"),
+        row("E9", ORDER, Inconclusive, |m| columns("E9", m, [10.0, 9.0, 2.0, 1.0])),
         row("E9", ORDER, Untestable, |m| {
             columns("E9", m, TABLE).without(|series, _| series == "sub-matrix")
         }),
@@ -217,9 +177,7 @@ fn misses() -> Vec<Row> {
     const SUB_MATRIX: &str = "misses per multiply-add, sub-matrix, simulated";
     vec![
         row("E10", MISSES, Holds, |m| columns("E10", m, TABLE)),
-        row("E10", MISSES, DoesNotHold, |m| {
-            with_counts("E10", m, ORIGINAL, 0.125)
-        }),
+        row("E10", MISSES, DoesNotHold, |m| with_counts("E10", m, ORIGINAL, 0.125)),
         row("E10", MISSES, Untestable, |m| {
             columns("E10", m, TABLE).without(|series, _| series == ORIGINAL)
         }),
@@ -237,20 +195,14 @@ fn misses() -> Vec<Row> {
         })
         .says("was not measured at 4"),
         row("E10", EIGHTH, Holds, |m| columns("E10", m, TABLE)),
-        row("E10", EIGHTH, DoesNotHold, |m| {
-            with_counts("E10", m, SUB_MATRIX, 16.0)
-        }),
+        row("E10", EIGHTH, DoesNotHold, |m| with_counts("E10", m, SUB_MATRIX, 16.0)),
         row("E10", EIGHTH, Untestable, |m| {
             columns("E10", m, TABLE).without(|series, _| series == SUB_MATRIX)
         }),
         row("E10", FOLLOWS, Holds, |m| columns("E10", m, TABLE)),
-        row("E10", FOLLOWS, DoesNotHold, |m| {
-            columns("E10", m, [3.0, 2.9, 1.6, 0.9])
-        })
-        .says("original over transposed: 1.03"),
-        row("E10", FOLLOWS, Inconclusive, |m| {
-            columns("E10", m, [3.6, 3.0, 1.6, 0.9])
-        }),
+        row("E10", FOLLOWS, DoesNotHold, |m| columns("E10", m, [3.0, 2.9, 1.6, 0.9]))
+            .says("original over transposed: 1.03"),
+        row("E10", FOLLOWS, Inconclusive, |m| columns("E10", m, [3.6, 3.0, 1.6, 0.9])),
         row("E10", FOLLOWS, Untestable, |m| {
             columns("E10", m, TABLE).without(|series, _| series == "transposed")
         }),

@@ -61,9 +61,7 @@ fn on_two_cores() -> Vec<Row> {
         row("D24", L2, Holds, paper),
         row("D24", L2, DoesNotHold, |m| plant(m, [30.0, 1.2], 1.0, 10.0))
             .says("first lap over staying, L2: 1.20"),
-        row("D24", L2, Inconclusive, |m| {
-            plant(m, [30.0, 1.5], 1.0, 10.0)
-        }),
+        row("D24", L2, Inconclusive, |m| plant(m, [30.0, 1.5], 1.0, 10.0)),
         row("D24", L2, Untestable, |m| paper(m).on(siblings::alone(m)))
             .says("the test needs two cores"),
         row("D24", L1, Holds, paper),
@@ -75,38 +73,22 @@ fn on_two_cores() -> Vec<Row> {
         })
         .says("no point of `the first lap"),
         row("D24", ONCE, Holds, paper),
-        row("D24", ONCE, DoesNotHold, |m| {
-            plant(m, [30.0, 8.0], 2.0, 10.0)
-        })
-        .says("second lap over staying, L2: 2.00"),
-        row("D24", ONCE, Inconclusive, |m| {
-            plant(m, [30.0, 8.0], 1.2, 10.0)
-        }),
+        row("D24", ONCE, DoesNotHold, |m| plant(m, [30.0, 8.0], 2.0, 10.0))
+            .says("second lap over staying, L2: 2.00"),
+        row("D24", ONCE, Inconclusive, |m| plant(m, [30.0, 8.0], 1.2, 10.0)),
         row("D24", ONCE, Untestable, |m| {
             Planted::new("D24", m, |_, _| Value::Untestable("it may not move"))
         })
         .says("it may not move"),
         row("D24", UPGRADE, Holds, paper).says("upgrade over addition: 10.0"),
-        row("D24", UPGRADE, DoesNotHold, |m| {
-            plant(m, [30.0, 8.0], 1.0, 0.1)
-        })
-        .says("upgrade over addition: 0.04 to 0.16"),
-        row("D24", UPGRADE, Inconclusive, |m| {
-            plant(m, [30.0, 8.0], 1.0, 0.5)
-        }),
-        row("D24", UPGRADE, Untestable, |m| {
-            paper(m).on(siblings::alone(m))
-        }),
+        row("D24", UPGRADE, DoesNotHold, |m| plant(m, [30.0, 8.0], 1.0, 0.1))
+            .says("upgrade over addition: 0.04 to 0.16"),
+        row("D24", UPGRADE, Inconclusive, |m| plant(m, [30.0, 8.0], 1.0, 0.5)),
+        row("D24", UPGRADE, Untestable, |m| paper(m).on(siblings::alone(m))),
         row("D24", SHARED, Holds, paper),
-        row("D24", SHARED, DoesNotHold, |m| {
-            plant(m, [30.0, 8.0], 1.0, 1.1)
-        })
-        .says("shared over own: 1.10"),
-        row("D24", SHARED, Inconclusive, |m| {
-            plant(m, [30.0, 8.0], 1.0, 1.5)
-        }),
-        row("D24", SHARED, Untestable, |m| {
-            paper(m).on(siblings::alone(m))
-        }),
+        row("D24", SHARED, DoesNotHold, |m| plant(m, [30.0, 8.0], 1.0, 1.1))
+            .says("shared over own: 1.10"),
+        row("D24", SHARED, Inconclusive, |m| plant(m, [30.0, 8.0], 1.0, 1.5)),
+        row("D24", SHARED, Untestable, |m| paper(m).on(siblings::alone(m))),
     ]
 }

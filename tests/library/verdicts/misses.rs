@@ -35,11 +35,8 @@ struct Counts {
     doubt: f64,
 }
 
-const SOUND: Counts = Counts {
-    reads: [(0.125, 1.0), (0.98, 1.02)],
-    shares: [(0.02, 1.0), (0.5, 1.05)],
-    doubt: 0.0,
-};
+const SOUND: Counts =
+    Counts { reads: [(0.125, 1.0), (0.98, 1.02)], shares: [(0.02, 1.0), (0.5, 1.05)], doubt: 0.0 };
 
 fn counted(machine: &Machine, counts: Counts) -> Planted {
     let twice = 2.0 * machine.data_cache(2).map_or(1.0, |cache| cache.size as f64);
@@ -64,26 +61,17 @@ fn no_pmu(machine: &Machine) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D20", SIMULATED, Holds, |m| {
-            simulated(m, 3.1, [13.0, 41.0, 58.0])
-        }),
-        row("D20", SIMULATED, DoesNotHold, |m| {
-            simulated(m, 12.5, [13.0, 41.0, 58.0])
-        })
-        .says("sequential reads that miss: 12.5"),
-        row("D20", SIMULATED, DoesNotHold, |m| {
-            simulated(m, 3.1, [13.0, 41.0, 41.0])
-        })
-        .says("more at random: 0"),
+        row("D20", SIMULATED, Holds, |m| simulated(m, 3.1, [13.0, 41.0, 58.0])),
+        row("D20", SIMULATED, DoesNotHold, |m| simulated(m, 12.5, [13.0, 41.0, 58.0]))
+            .says("sequential reads that miss: 12.5"),
+        row("D20", SIMULATED, DoesNotHold, |m| simulated(m, 3.1, [13.0, 41.0, 41.0]))
+            .says("more at random: 0"),
         row("D20", SIMULATED, Untestable, |m| {
             simulated(m, 3.1, [0.0; 3]).without(|series, _| series.ends_with("simulated"))
         }),
         row("D20", SIMULATED, Untestable, |m| {
             let caches = Vec::new();
-            let hidden = Machine {
-                caches,
-                ..m.clone()
-            };
+            let hidden = Machine { caches, ..m.clone() };
             simulated(&hidden, 3.1, [13.0, 41.0, 58.0])
         })
         .says("CPUID does not describe L1d and L2"),
@@ -103,9 +91,7 @@ pub fn rows() -> Vec<Row> {
             let shares = [(0.02, 1.0), (0.5, 1.0)];
             counted(m, Counts { shares, ..SOUND })
         }),
-        row("D20", GROWS, Inconclusive, |m| {
-            counted(m, but(SOUND, |of| of.doubt = 0.2))
-        }),
+        row("D20", GROWS, Inconclusive, |m| counted(m, but(SOUND, |of| of.doubt = 0.2))),
         row("D20", GROWS, Untestable, no_pmu).says("no PMU"),
         row("D20", GROWS, Untestable, |m| {
             // Nothing reads L2, so nothing can miss it.

@@ -82,34 +82,22 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no point of `triad`"),
         row("X21", BETWEEN, Holds, |m| triads(m, 1.33)),
-        row("X21", BETWEEN, DoesNotHold, |m| {
-            mixes(m, [READ, 18.0, 16.0, 10.0, 12.0], [18.0; 2])
-        })
-        .says("1 read per write over writes: 0.83"),
-        row("X21", BETWEEN, DoesNotHold, |m| {
-            mixes(m, [READ, 30.0, 18.0, 16.0, 12.0], [18.0; 2])
-        })
-        .says("3 reads per write over the fastest reads: 1.25"),
+        row("X21", BETWEEN, DoesNotHold, |m| mixes(m, [READ, 18.0, 16.0, 10.0, 12.0], [18.0; 2]))
+            .says("1 read per write over writes: 0.83"),
+        row("X21", BETWEEN, DoesNotHold, |m| mixes(m, [READ, 30.0, 18.0, 16.0, 12.0], [18.0; 2]))
+            .says("3 reads per write over the fastest reads: 1.25"),
         row("X21", BETWEEN, Holds, |m| streams(m, 1.5)),
         row("X21", BETWEEN, DoesNotHold, |m| streams(m, 1.0)),
-        row("X21", BETWEEN, Inconclusive, |m| {
-            mixes(m, [READ, 18.0, 16.0, 11.4, 12.0], [18.0; 2])
-        }),
+        row("X21", BETWEEN, Inconclusive, |m| mixes(m, [READ, 18.0, 16.0, 11.4, 12.0], [18.0; 2])),
         row("X21", BETWEEN, Untestable, |m| {
             Planted::new("X21", m, |_, _| Value::Untestable("no memory"))
         })
         .says("no memory"),
         row("X21", LINES, Holds, |m| triads(m, 1.33)),
-        row("X21", LINES, DoesNotHold, |m| {
-            mixes(m, [READ, 12.0, 12.0, 12.0, 12.0], [18.0; 2])
-        })
-        .says("3 reads per write with RFO over the fastest reads: 0.62"),
-        row("X21", LINES, Inconclusive, |m| {
-            mixes(m, [READ, 14.4, 18.0, 16.0, 12.0], [18.0; 2])
-        }),
-        row("X21", LINES, Untestable, |m| {
-            triads(m, 1.33).without(|series, _| series == "read")
-        }),
+        row("X21", LINES, DoesNotHold, |m| mixes(m, [READ, 12.0, 12.0, 12.0, 12.0], [18.0; 2]))
+            .says("3 reads per write with RFO over the fastest reads: 0.62"),
+        row("X21", LINES, Inconclusive, |m| mixes(m, [READ, 14.4, 18.0, 16.0, 12.0], [18.0; 2])),
+        row("X21", LINES, Untestable, |m| triads(m, 1.33).without(|series, _| series == "read")),
         row("X21", PORTS, Holds, |m| of_ports(m, 0.9)).says("ports: 0.90"),
         row("X21", PORTS, DoesNotHold, |m| of_ports(m, 0.6)),
         row("X21", PORTS, Inconclusive, |m| of_ports(m, 0.8)),

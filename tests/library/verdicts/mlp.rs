@@ -34,11 +34,7 @@ struct Times {
     buffered: [f64; 4],
 }
 
-const USUAL: Times = Times {
-    looked_up: 40.0,
-    drawn: 100.0,
-    buffered: [80.0, 70.0, 60.0, 50.0],
-};
+const USUAL: Times = Times { looked_up: 40.0, drawn: 100.0, buffered: [80.0, 70.0, 60.0, 50.0] };
 
 /// The experiment `id` with these times and `published` fill buffers.
 fn planted(id: &'static str, machine: &Machine, times: Times, published: Value) -> Planted {
@@ -72,14 +68,8 @@ struct Pending {
     noise: f64,
 }
 
-const PENDING: Pending = Pending {
-    simple: 4.0,
-    last: 4.0,
-    buffered: 8.0,
-    chain: 1.0,
-    cycles: 90.0,
-    noise: 0.0,
-};
+const PENDING: Pending =
+    Pending { simple: 4.0, last: 4.0, buffered: 8.0, chain: 1.0, cycles: 90.0, noise: 0.0 };
 
 fn counted(planted: Planted, pending: Pending) -> Planted {
     planted.counting(move |series, x, quantity| {
@@ -118,28 +108,16 @@ pub fn rows() -> Vec<Row> {
     let mut rows = estimates();
     rows.extend(counts());
     rows.extend([
-        row("A7", FOUR, Holds, |m| {
-            chained(m, [600.0, 320.0, 160.0, 80.0])
-        }),
-        row("A7", FOUR, DoesNotHold, |m| {
-            chained(m, [600.0, 500.0, 400.0, 300.0])
-        }),
-        row("A7", FOUR, Inconclusive, |m| {
-            chained(m, [600.0, 400.0, 300.0, 200.0])
-        }),
+        row("A7", FOUR, Holds, |m| chained(m, [600.0, 320.0, 160.0, 80.0])),
+        row("A7", FOUR, DoesNotHold, |m| chained(m, [600.0, 500.0, 400.0, 300.0])),
+        row("A7", FOUR, Inconclusive, |m| chained(m, [600.0, 400.0, 300.0, 200.0])),
         row("A7", FOUR, Untestable, |m| {
             chained(m, [600.0, 320.0, 160.0, 80.0]).on(with_memory(m, 8 << 20))
         })
         .says("is not in the range"),
-        row("A7", EIGHT, Holds, |m| {
-            chained(m, [600.0, 320.0, 160.0, 80.0])
-        }),
-        row("A7", EIGHT, DoesNotHold, |m| {
-            chained(m, [600.0, 320.0, 160.0, 150.0])
-        }),
-        row("A7", EIGHT, Inconclusive, |m| {
-            chained(m, [600.0, 320.0, 130.0, 100.0])
-        }),
+        row("A7", EIGHT, Holds, |m| chained(m, [600.0, 320.0, 160.0, 80.0])),
+        row("A7", EIGHT, DoesNotHold, |m| chained(m, [600.0, 320.0, 160.0, 150.0])),
+        row("A7", EIGHT, Inconclusive, |m| chained(m, [600.0, 320.0, 130.0, 100.0])),
         row("A7", EIGHT, Untestable, |m| {
             chained(m, [600.0, 320.0, 160.0, 80.0]).without(|_, x| x == 8.0)
         }),
@@ -159,25 +137,17 @@ fn estimates() -> Vec<Row> {
             let buffered = [55.0, 50.0, 50.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
         }),
-        row("A3", RISES, Untestable, |m| {
-            a3(m, USUAL).without(|series, _| series == CHAINS)
-        })
-        .says("`exchanges in n chains` was not measured at 4"),
+        row("A3", RISES, Untestable, |m| a3(m, USUAL).without(|series, _| series == CHAINS))
+            .says("`exchanges in n chains` was not measured at 4"),
         row("A3", MORE, Holds, |m| a3(m, USUAL)).says("an estimated 4.0"),
         row("A3", MORE, Holds, |m| {
             let drawn = 65.0;
             a3(m, Times { drawn, ..USUAL })
         })
         .says("stages of 64 over simple: 1.3"),
-        row("A3", MORE, DoesNotHold, |m| {
-            a3(m, but(USUAL, |of| of.drawn = 52.0))
-        }),
-        row("A3", MORE, Inconclusive, |m| {
-            a3(m, but(USUAL, |of| of.drawn = 60.0))
-        }),
-        row("A3", MORE, Untestable, |m| {
-            a3(m, USUAL).on(with_memory(m, 8 << 20))
-        }),
+        row("A3", MORE, DoesNotHold, |m| a3(m, but(USUAL, |of| of.drawn = 52.0))),
+        row("A3", MORE, Inconclusive, |m| a3(m, but(USUAL, |of| of.drawn = 60.0))),
+        row("A3", MORE, Untestable, |m| a3(m, USUAL).on(with_memory(m, 8 << 20))),
         row("A3", FEWEST, Holds, |m| a3(m, USUAL)),
         // Stages of 8 may lose as much as they gain.
         row("A3", FEWEST, DoesNotHold, |m| {
@@ -185,10 +155,8 @@ fn estimates() -> Vec<Row> {
             a3(m, Times { buffered, ..USUAL })
         })
         .says("stages of 8 over simple: 0.9"),
-        row("A3", FEWEST, DoesNotHold, |m| {
-            a3(m, but(USUAL, |of| of.looked_up = 120.0))
-        })
-        .says("looked up over drawn: 0.8"),
+        row("A3", FEWEST, DoesNotHold, |m| a3(m, but(USUAL, |of| of.looked_up = 120.0)))
+            .says("looked up over drawn: 0.8"),
         // Equal times decide the claim.
         row("A3", FEWEST, DoesNotHold, |m| {
             let buffered = [100.0, 70.0, 60.0, 50.0];
@@ -199,18 +167,14 @@ fn estimates() -> Vec<Row> {
             let buffered = [91.0, 70.0, 60.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
         }),
-        row("A3", FEWEST, Untestable, |m| {
-            a3(m, USUAL).without(|series, _| series == LOOKED_UP)
-        }),
+        row("A3", FEWEST, Untestable, |m| a3(m, USUAL).without(|series, _| series == LOOKED_UP)),
         row("A4", BOUNDS, Holds, |m| a4(m, USUAL)),
         row("A4", BOUNDS, DoesNotHold, |m| {
             let buffered = [90.0, 70.0, 60.0, 30.0];
             a4(m, Times { buffered, ..USUAL })
         })
         .says("(claimed: 1 to 12)"),
-        row("A4", BOUNDS, DoesNotHold, |m| {
-            a4(m, but(USUAL, |of| of.drawn = 500.0))
-        }),
+        row("A4", BOUNDS, DoesNotHold, |m| a4(m, but(USUAL, |of| of.drawn = 500.0))),
         row("A4", BOUNDS, Inconclusive, |m| {
             Planted::new("A4", m, |series, x| match series {
                 CHAINS => noisy(400.0 / x, 0.2),
@@ -235,21 +199,15 @@ fn counts() -> Vec<Row> {
         row("A3", COUNTED_MORE, Inconclusive, |m| {
             a3_counted(m, but(PENDING, |of| of.buffered = 5.6))
         }),
-        row("A3", COUNTED_MORE, Untestable, |m| {
-            a3(m, USUAL).counting_nothing(NO_PMU)
-        })
-        .says("no PMU"),
+        row("A3", COUNTED_MORE, Untestable, |m| a3(m, USUAL).counting_nothing(NO_PMU))
+            .says("no PMU"),
         row("A3", COUNTED_FLAT, Holds, |m| a3_counted(m, PENDING)),
-        row("A3", COUNTED_FLAT, DoesNotHold, |m| {
-            a3_counted(m, but(PENDING, |of| of.last = 5.0))
-        })
-        .says("column 64 over 8: 1.25"),
+        row("A3", COUNTED_FLAT, DoesNotHold, |m| a3_counted(m, but(PENDING, |of| of.last = 5.0)))
+            .says("column 64 over 8: 1.25"),
         row("A3", COUNTED_FLAT, Inconclusive, |m| {
             a3_counted(m, but(PENDING, |of| of.noise = 0.06))
         }),
-        row("A3", COUNTED_FLAT, Untestable, |m| {
-            a3(m, USUAL).counting_nothing(NO_PMU)
-        }),
+        row("A3", COUNTED_FLAT, Untestable, |m| a3(m, USUAL).counting_nothing(NO_PMU)),
         row("A4", COUNTED_BOUNDS, Holds, |m| a4_counted(m, PENDING)),
         row("A4", COUNTED_BOUNDS, DoesNotHold, |m| {
             a4_counted(m, but(PENDING, |of| of.buffered = 13.0))
@@ -257,29 +215,15 @@ fn counts() -> Vec<Row> {
         row("A4", COUNTED_BOUNDS, Inconclusive, |m| {
             a4_counted(m, but(PENDING, |of| of.buffered = 12.0))
         }),
-        row("A4", COUNTED_BOUNDS, Untestable, |m| {
-            a4(m, USUAL).counting_nothing(NO_PMU)
-        })
-        .says("no PMU"),
+        row("A4", COUNTED_BOUNDS, Untestable, |m| a4(m, USUAL).counting_nothing(NO_PMU))
+            .says("no PMU"),
         row("A4", CYCLES, Holds, |m| a4_counted(m, PENDING)),
-        row("A4", CYCLES, DoesNotHold, |m| {
-            a4_counted(m, but(PENDING, |of| of.cycles = 110.0))
-        }),
-        row("A4", CYCLES, Inconclusive, |m| {
-            a4_counted(m, but(PENDING, |of| of.cycles = 101.0))
-        }),
-        row("A4", CYCLES, Untestable, |m| {
-            a4(m, USUAL).counting_nothing(NO_PMU)
-        }),
+        row("A4", CYCLES, DoesNotHold, |m| a4_counted(m, but(PENDING, |of| of.cycles = 110.0))),
+        row("A4", CYCLES, Inconclusive, |m| a4_counted(m, but(PENDING, |of| of.cycles = 101.0))),
+        row("A4", CYCLES, Untestable, |m| a4(m, USUAL).counting_nothing(NO_PMU)),
         row("A4", ONE, Holds, |m| a4_counted(m, PENDING)),
-        row("A4", ONE, DoesNotHold, |m| {
-            a4_counted(m, but(PENDING, |of| of.chain = 2.0))
-        }),
-        row("A4", ONE, Inconclusive, |m| {
-            a4_counted(m, but(PENDING, |of| of.chain = 1.5))
-        }),
-        row("A4", ONE, Untestable, |m| {
-            a4(m, USUAL).counting_nothing(NO_PMU)
-        }),
+        row("A4", ONE, DoesNotHold, |m| a4_counted(m, but(PENDING, |of| of.chain = 2.0))),
+        row("A4", ONE, Inconclusive, |m| a4_counted(m, but(PENDING, |of| of.chain = 1.5))),
+        row("A4", ONE, Untestable, |m| a4(m, USUAL).counting_nothing(NO_PMU)),
     ]
 }

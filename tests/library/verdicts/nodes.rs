@@ -56,11 +56,7 @@ fn described(name: &str) -> &'static Described {
                 cpus
             };
             let cpus: Vec<usize> = nodes.iter().flat_map(few).collect();
-            Described {
-                name,
-                locations: sysfs.locations(&cpus),
-                nodes,
-            }
+            Described { name, locations: sysfs.locations(&cpus), nodes }
         };
         [TWO, FOUR, EIGHT, CXL, ONE].map(read).into()
     });
@@ -200,43 +196,21 @@ pub fn rows() -> Vec<Row> {
         })
         .says("the firmware states the same distance between all nodes, or none"),
         row("X19", READ_IN_TURN, Holds, |m| usual(TWO, m)),
-        row("X19", READ_IN_TURN, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.turns = 0.8))
-        }),
-        row("X19", READ_IN_TURN, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.turns = 1.4))
-        }),
-        row("X19", READ_IN_TURN, Inconclusive, |m| {
-            far(TWO, m, but(USUAL, |of| of.turns = 0.98))
-        }),
+        row("X19", READ_IN_TURN, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.turns = 0.8))),
+        row("X19", READ_IN_TURN, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.turns = 1.4))),
+        row("X19", READ_IN_TURN, Inconclusive, |m| far(TWO, m, but(USUAL, |of| of.turns = 0.98))),
         row("X19", STREAMED, Holds, |m| usual(TWO, m)).says("0.80"),
-        row("X19", STREAMED, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.stream = 1.2))
-        }),
-        row("X19", STREAMED, Inconclusive, |m| {
-            far(TWO, m, but(USUAL, |of| of.stream = 1.0))
-        }),
+        row("X19", STREAMED, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.stream = 1.2))),
+        row("X19", STREAMED, Inconclusive, |m| far(TWO, m, but(USUAL, |of| of.stream = 1.0))),
         row("X19", TOUCHED, Holds, |m| usual(TWO, m)),
-        row("X19", TOUCHED, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.touched = 1.3))
-        }),
-        row("X19", TOUCHED, Inconclusive, |m| {
-            far(TWO, m, but(USUAL, |of| of.touched = 1.1))
-        }),
+        row("X19", TOUCHED, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.touched = 1.3))),
+        row("X19", TOUCHED, Inconclusive, |m| far(TWO, m, but(USUAL, |of| of.touched = 1.1))),
         row("X19", READ, Holds, |m| usual(TWO, m)).says("0.80"),
-        row("X19", READ, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.read = 1.02))
-        }),
-        row("X19", READ, Inconclusive, |m| {
-            far(TWO, m, but(USUAL, |of| of.read = 1.11))
-        }),
+        row("X19", READ, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.read = 1.02))),
+        row("X19", READ, Inconclusive, |m| far(TWO, m, but(USUAL, |of| of.read = 1.11))),
         row("X19", WRITTEN, Holds, |m| usual(TWO, m)),
-        row("X19", WRITTEN, DoesNotHold, |m| {
-            far(TWO, m, but(USUAL, |of| of.write = 1.5))
-        }),
-        row("X19", WRITTEN, Inconclusive, |m| {
-            far(TWO, m, but(USUAL, |of| of.write = 1.11))
-        }),
+        row("X19", WRITTEN, DoesNotHold, |m| far(TWO, m, but(USUAL, |of| of.write = 1.5))),
+        row("X19", WRITTEN, Inconclusive, |m| far(TWO, m, but(USUAL, |of| of.write = 1.11))),
         row("X19", WALK_IN_TURN, Holds, |m| usual(TWO, m)),
         row("X19", WALK_IN_TURN, DoesNotHold, |m| {
             far(TWO, m, but(USUAL, |of| of.walk_in_turn = 1.4))
@@ -249,17 +223,8 @@ pub fn rows() -> Vec<Row> {
             Planted::new("X19", &machine, |_, _| noisy(STEP, 0.5))
         }),
     ];
-    let claims = [
-        APART,
-        ORDER,
-        STATED,
-        READ_IN_TURN,
-        STREAMED,
-        TOUCHED,
-        READ,
-        WRITTEN,
-        WALK_IN_TURN,
-    ];
+    let claims =
+        [APART, ORDER, STATED, READ_IN_TURN, STREAMED, TOUCHED, READ, WRITTEN, WALK_IN_TURN];
     rows.extend(
         claims.map(|claim| {
             row("X19", claim, Untestable, one).says("this machine has one memory node")
@@ -277,19 +242,14 @@ fn map(machine: &Machine) -> BTreeSet<(usize, usize)> {
 }
 
 fn all_pairs(from: &[usize], to: &[usize]) -> BTreeSet<(usize, usize)> {
-    let pairs = from
-        .iter()
-        .flat_map(|from| to.iter().map(|to| (*from, *to)));
+    let pairs = from.iter().flat_map(|from| to.iter().map(|to| (*from, *to)));
     pairs.collect()
 }
 
 #[test]
 fn few_nodes_are_measured_in_a_quick_run_and_all_in_a_full_one() {
     let quick = super::machines::server().machine();
-    let full = Machine {
-        full: true,
-        ..quick.clone()
-    };
+    let full = Machine { full: true, ..quick.clone() };
     let quickly = |tree| map(&on(tree, &quick));
     let fully = |tree| map(&on(tree, &full));
     assert_eq!(quickly(TWO), all_pairs(&[0, 1], &[0, 1]));
@@ -308,17 +268,11 @@ fn few_nodes_are_measured_in_a_quick_run_and_all_in_a_full_one() {
 #[test]
 fn the_node_of_the_measuring_cpu_comes_first() {
     let machine = super::machines::server().machine();
-    assert_eq!(
-        map(&located(EIGHT, Some(63), &machine)),
-        all_pairs(&[7, 0], &[0, 1, 4, 7])
-    );
+    assert_eq!(map(&located(EIGHT, Some(63), &machine)), all_pairs(&[7, 0], &[0, 1, 4, 7]));
     // This node has no memory, so another node counts as the local one.
     let cases = (find("X19").unwrap().cases)(&located(CXL, Some(8), &machine));
-    let read: Vec<f64> = cases
-        .iter()
-        .filter(|case| case.series == "read")
-        .map(|case| case.x)
-        .collect();
+    let read: Vec<f64> =
+        cases.iter().filter(|case| case.series == "read").map(|case| case.x).collect();
     assert_eq!(read, [0.0, 1.0]);
 }
 
@@ -328,9 +282,7 @@ fn a_case_names_its_cpu_and_its_nodes() {
     let machine = on(TWO, &super::machines::server().machine());
     let cases = (find("X19").unwrap().cases)(&machine);
     let case = |series: &str, x: f64| {
-        let found = cases
-            .iter()
-            .find(|case| case.series == series && case.x == x);
+        let found = cases.iter().find(|case| case.series == series && case.x == x);
         found.unwrap_or_else(|| panic!("no {series} at {x}"))
     };
     assert_eq!(case("1", 0.0).policy, MemoryPolicy::Bind(0));
@@ -357,22 +309,13 @@ fn one_node_costs_nothing_and_says_why() {
         let first = find("X19").unwrap().claims[0];
         first.decide(&planted.evidence()).numbers
     };
-    assert_eq!(
-        reason(&on(ONE, &machine)),
-        "this machine has one memory node"
-    );
-    let untold = Machine {
-        nodes: Vec::new(),
-        ..machine.clone()
-    };
+    assert_eq!(reason(&on(ONE, &machine)), "this machine has one memory node");
+    let untold = Machine { nodes: Vec::new(), ..machine.clone() };
     assert_eq!(reason(&untold), "the system tells of no memory nodes");
     let mut lonely = on(CXL, &machine);
     lonely.nodes[1].memory = Some(0);
     lonely.nodes[2].memory = Some(0);
-    assert_eq!(
-        reason(&lonely),
-        "of the 4 memory nodes of this machine, only node 0 has memory"
-    );
+    assert_eq!(reason(&lonely), "of the 4 memory nodes of this machine, only node 0 has memory");
     lonely.nodes[0].memory = Some(0);
     assert_eq!(reason(&lonely), "no memory node of this machine has memory");
     let mut elsewhere = on(CXL, &machine);
@@ -380,8 +323,5 @@ fn one_node_costs_nothing_and_says_why() {
     for node in &mut elsewhere.nodes {
         node.cpus.retain(|cpu| *cpu > 1);
     }
-    assert_eq!(
-        reason(&elsewhere),
-        "no CPU that threads may have is next to a node with memory"
-    );
+    assert_eq!(reason(&elsewhere), "no CPU that threads may have is next to a node with memory");
 }

@@ -68,9 +68,7 @@ pub fn rows() -> Vec<Row> {
         row("E17", SIZES, Holds, today),
         // A compiler that packs the structure.
         row("E17", SIZES, DoesNotHold, |m| {
-            Planted::new("E17", m, |series, _| {
-                bytes(series, 9.0).unwrap_or(time(1.0))
-            })
+            Planted::new("E17", m, |series, _| bytes(series, 9.0).unwrap_or(time(1.0)))
         })
         .says("bytes before paid: 9"),
         row("E17", SIZES, Untestable, |m| {
@@ -79,53 +77,31 @@ pub fn rows() -> Vec<Row> {
         .says("`bytes before buyer` was not measured"),
         row("E17", MEMORY, Holds, today),
         row("E17", MEMORY, Holds, |m| today(m).with_doubtful_l1()),
-        row("E17", MEMORY, DoesNotHold, |m| {
-            whole(m, [30.0, 90.0, 90.0, 40.0])
-        }),
-        row("E17", MEMORY, Inconclusive, |m| {
-            whole(m, [30.0, 33.0, 45.0, 45.0])
-        }),
+        row("E17", MEMORY, DoesNotHold, |m| whole(m, [30.0, 90.0, 90.0, 40.0])),
+        row("E17", MEMORY, Inconclusive, |m| whole(m, [30.0, 33.0, 45.0, 45.0])),
         row("E17", MEMORY, Untestable, small).says("is not in the range"),
         row("E17", MEMORY, Untestable, |m| today(&with_memory(m, 0))),
         row("E17", MEMORY, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", NEAR, Holds, today),
-        row("E17", NEAR, DoesNotHold, |m| {
-            whole(m, [36.0, 36.0, 45.0, 140.0])
-        }),
-        row("E17", NEAR, DoesNotHold, |m| {
-            whole(m, [25.0, 36.0, 45.0, 140.0])
-        }),
-        row("E17", NEAR, Inconclusive, |m| {
-            whole(m, [33.0, 36.0, 45.0, 140.0])
-        }),
+        row("E17", NEAR, DoesNotHold, |m| whole(m, [36.0, 36.0, 45.0, 140.0])),
+        row("E17", NEAR, DoesNotHold, |m| whole(m, [25.0, 36.0, 45.0, 140.0])),
+        row("E17", NEAR, Inconclusive, |m| whole(m, [33.0, 36.0, 45.0, 140.0])),
         row("E17", NEAR, Untestable, |m| {
             let l1 = m.ranges.l1.hi;
             today(m).without(|_, x| 0.0 < x && x <= l1)
         }),
         row("E17", FACTOR, Holds, today),
-        row("E17", FACTOR, DoesNotHold, |m| {
-            whole(m, [30.0, 33.0, 45.0, 60.0])
-        }),
-        row("E17", FACTOR, DoesNotHold, |m| {
-            whole(m, [30.0, 33.0, 45.0, 250.0])
-        }),
-        row("E17", FACTOR, Inconclusive, |m| {
-            whole(m, [30.0, 33.0, 45.0, 90.0])
-        }),
+        row("E17", FACTOR, DoesNotHold, |m| whole(m, [30.0, 33.0, 45.0, 60.0])),
+        row("E17", FACTOR, DoesNotHold, |m| whole(m, [30.0, 33.0, 45.0, 250.0])),
+        row("E17", FACTOR, Inconclusive, |m| whole(m, [30.0, 33.0, 45.0, 90.0])),
         row("E17", FACTOR, Untestable, small),
         row("E17", FACTOR, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", APART, Holds, today),
-        row("E17", APART, DoesNotHold, |m| {
-            batches(m, WHOLE, [20.0, 20.0, 20.0, 20.0])
-        })
-        .says("split over apart, in L1d: 1.50"),
-        row("E17", APART, DoesNotHold, |m| {
-            batches(m, WHOLE, [5.0, 5.0, 5.0, 30.0])
-        })
-        .says("split over apart, in memory: 1.00"),
-        row("E17", APART, Inconclusive, |m| {
-            batches(m, WHOLE, [15.0, 5.0, 5.0, 20.0])
-        }),
+        row("E17", APART, DoesNotHold, |m| batches(m, WHOLE, [20.0, 20.0, 20.0, 20.0]))
+            .says("split over apart, in L1d: 1.50"),
+        row("E17", APART, DoesNotHold, |m| batches(m, WHOLE, [5.0, 5.0, 5.0, 30.0]))
+            .says("split over apart, in memory: 1.00"),
+        row("E17", APART, Inconclusive, |m| batches(m, WHOLE, [15.0, 5.0, 5.0, 20.0])),
         row("E17", APART, Untestable, split_in_a_cache).says("32768 KiB, is not in the range"),
         row("E17", APART, Untestable, |m| {
             Planted::new("E17", m, |series, _| match series {

@@ -19,9 +19,7 @@ impl Figure {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
         let header = lines.next().expect("a header").split(',');
-        let columns = header
-            .map(|name| name.trim_matches('"').to_owned())
-            .collect();
+        let columns = header.map(|name| name.trim_matches('"').to_owned()).collect();
         let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
         let points = lines
             .map(|line| line.split(',').map(number).collect::<Vec<f64>>())
@@ -36,11 +34,7 @@ impl Figure {
         let column = column.expect("a column of the figure");
         let above = self.points.iter().position(|(at, _)| *at >= x);
         let above = above.unwrap_or(self.points.len() - 1);
-        let below = if self.points[above].0 > x {
-            above.saturating_sub(1)
-        } else {
-            above
-        };
+        let below = if self.points[above].0 > x { above.saturating_sub(1) } else { above };
         let ((from, low), (to, high)) = (&self.points[below], &self.points[above]);
         if from == to {
             return low[column];
@@ -52,11 +46,7 @@ impl Figure {
 
 /// A machine with these levels: bytes, and core cycles per random step.
 fn machine(levels: &[(f64, f64)], memory: f64, load_to_use: u32) -> Machine {
-    let levels = levels.iter().map(|&(bytes, cost)| Level {
-        bytes,
-        ways: 8,
-        cost,
-    });
+    let levels = levels.iter().map(|&(bytes, cost)| Level { bytes, ways: 8, cost });
     let model = Model {
         levels: levels.collect(),
         memory,
@@ -64,11 +54,7 @@ fn machine(levels: &[(f64, f64)], memory: f64, load_to_use: u32) -> Machine {
         ports: None,
         locations: zen().locations,
     };
-    Machine {
-        largest: 512 << 20,
-        full: true,
-        ..model.machine()
-    }
+    Machine { largest: 512 << 20, full: true, ..model.machine() }
 }
 
 fn pentium_4() -> Machine {
@@ -98,13 +84,7 @@ fn judged(id: &str, machine: &Machine, value: impl Fn(&str, f64) -> Option<f64>)
             continue;
         }
         let judgement = claim.decide(&planted.evidence());
-        assert_ne!(
-            judgement.verdict,
-            Verdict::DoesNotHold,
-            "{}: {}",
-            claim.id,
-            judgement.numbers
-        );
+        assert_ne!(judgement.verdict, Verdict::DoesNotHold, "{}: {}", claim.id, judgement.numbers);
         if judgement.verdict == Verdict::Holds {
             decided.push(claim.id.to_owned());
         }
@@ -126,11 +106,7 @@ fn of_the_pentium_4() {
     assert_eq!(held, ["D17.1", "D17.2", "D17.3", "D17.4", "D17.5"]);
     let orders = Figure::read("drepper-fig-3.15.csv");
     let held = judged("D19", &p4, |series, x| {
-        let column = if series == "random" {
-            "Random"
-        } else {
-            "Sequential"
-        };
+        let column = if series == "random" { "Random" } else { "Sequential" };
         Some(orders.at(column, x))
     });
     assert_eq!(held, ["D19.1", "D19.2"]);
@@ -187,24 +163,14 @@ fn of_the_core_2() {
     });
     assert_eq!(held, ["D38.1", "D38.2", "D38.3", "D38.4"]);
     let two = Figure::read("drepper-fig-3.27.csv");
-    let held = judged("D39", &core_2, |series, x| {
-        of_threads(&one, &two, series, x)
-    });
+    let held = judged("D39", &core_2, |series, x| of_threads(&one, &two, series, x));
     assert_eq!(held, ["D39.1", "D39.2", "D39.3", "D39.5", "D39.6"]);
     let last = Figure::read("drepper-fig-3.30.csv");
     let held = judged("D42", &core_2, |series, x| {
         let (order, word) = series.split_once(", ")?;
-        let column = if order == "random" {
-            "Random"
-        } else {
-            "Sequential"
-        };
+        let column = if order == "random" { "Random" } else { "Sequential" };
         let slower = 1.0 - last.at(column, x) / 100.0;
-        Some(if word == "last word" {
-            100.0 * slower
-        } else {
-            100.0
-        })
+        Some(if word == "last word" { 100.0 * slower } else { 100.0 })
     });
     assert_eq!(held, ["D42.2"]);
     let lines = Figure::read("drepper-fig-6.2.csv");
@@ -216,11 +182,7 @@ fn of_the_core_2() {
             _ => "Sequential 4 CLs",
         };
         let slower = 1.0 + lines.at(column, x) / 100.0;
-        Some(if series.ends_with("first and last") {
-            100.0 * slower
-        } else {
-            100.0
-        })
+        Some(if series.ends_with("first and last") { 100.0 * slower } else { 100.0 })
     });
     assert_eq!(held, ["E11.1", "E11.2", "E11.4"]);
     let unaligned = Figure::read("drepper-fig-6.4.csv");
@@ -232,11 +194,7 @@ fn of_the_core_2() {
             _ => return None,
         };
         let slower = 1.0 + unaligned.at(column, x) / 100.0;
-        Some(if aligned == "misaligned" {
-            100.0 * slower
-        } else {
-            100.0
-        })
+        Some(if aligned == "misaligned" { 100.0 * slower } else { 100.0 })
     });
     assert_eq!(held, ["E15.2", "E15.5", "E15.6", "E15.7"]);
 }
@@ -252,9 +210,7 @@ fn of_the_opteron() {
     });
     assert_eq!(held, ["D40.1", "D40.2", "D40.3", "D40.4"]);
     let two = Figure::read("drepper-fig-3.29.csv");
-    let held = judged("D41", &opteron, |series, x| {
-        of_threads(&one, &two, series, x)
-    });
+    let held = judged("D41", &opteron, |series, x| of_threads(&one, &two, series, x));
     assert_eq!(held, ["D41.1", "D41.2", "D41.3", "D41.4"]);
 }
 

@@ -21,10 +21,7 @@ struct Times {
 }
 
 /// The values that the paper expects.
-const PAPER: Times = Times {
-    there: [60.0, 50.0, 20.0],
-    shared: [50.0, 50.0, 20.0],
-};
+const PAPER: Times = Times { there: [60.0, 50.0, 20.0], shared: [50.0, 50.0, 20.0] };
 
 fn times(machine: &Machine, of: Times) -> Planted {
     among(machine, of, 80.0, time(150.0))
@@ -76,40 +73,25 @@ pub fn rows() -> Vec<Row> {
         row("E38", HELPS, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0])),
         row("E38", HELPS, Inconclusive, |m| there(m, [60.0, 50.0, 54.0])),
         row("E38", SHARED, Holds, |m| times(m, PAPER)),
-        row("E38", SHARED, DoesNotHold, |m| {
-            shared(m, [50.0, 50.0, 50.0])
-        }),
+        row("E38", SHARED, DoesNotHold, |m| shared(m, [50.0, 50.0, 50.0])),
         // prefetcht0 also helps.
-        row("E38", SHARED, DoesNotHold, |m| {
-            shared(m, [50.0, 30.0, 20.0])
-        })
-        .says("prefetcht0 over not fetched: 0.60"),
-        row("E38", SHARED, Inconclusive, |m| {
-            shared(m, [50.0, 50.0, 45.0])
-        }),
+        row("E38", SHARED, DoesNotHold, |m| shared(m, [50.0, 30.0, 20.0]))
+            .says("prefetcht0 over not fetched: 0.60"),
+        row("E38", SHARED, Inconclusive, |m| shared(m, [50.0, 50.0, 45.0])),
     ];
     rows.extend([
         row("E38", LATENCY, Holds, |m| times(m, PAPER)).says("fenced locked addition, shared"),
-        row("E38", LATENCY, DoesNotHold, |m| {
-            shared(m, [50.0, 50.0, 50.0])
-        }),
-        row("E38", LATENCY, Inconclusive, |m| {
-            shared(m, [50.0, 50.0, 45.0])
-        }),
+        row("E38", LATENCY, DoesNotHold, |m| shared(m, [50.0, 50.0, 50.0])),
+        row("E38", LATENCY, Inconclusive, |m| shared(m, [50.0, 50.0, 45.0])),
         // One of the two signs that the CPUs are threads of one core is not enough.
         row("E38", STORE, Holds, |m| among(m, PAPER, 15.0, time(150.0))),
         row("E38", STORE, Holds, |m| among(m, PAPER, 80.0, ONE_CORE)),
     ]);
     for claim in [STORE, ADD, HELPS, SHARED, LATENCY] {
         rows.extend([
-            row("E38", claim, Untestable, |m| {
-                times(&first_cpu_only(m), PAPER)
-            })
-            .says("the test needs two cores"),
-            row("E38", claim, Untestable, |m| {
-                among(m, PAPER, 15.0, ONE_CORE)
-            })
-            .says(
+            row("E38", claim, Untestable, |m| times(&first_cpu_only(m), PAPER))
+                .says("the test needs two cores"),
+            row("E38", claim, Untestable, |m| among(m, PAPER, 15.0, ONE_CORE)).says(
                 "threads of one core; and loads of lines that the other CPU modified take only 1.5",
             ),
         ]);

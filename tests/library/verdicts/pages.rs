@@ -30,12 +30,7 @@ struct Tlb {
     conflicts: f64,
 }
 
-const TLB: Tlb = Tlb {
-    first: 2.0,
-    first_huge: 1.0,
-    second: 2.0,
-    conflicts: 4.0,
-};
+const TLB: Tlb = Tlb { first: 2.0, first_huge: 1.0, second: 2.0, conflicts: 4.0 };
 
 impl Tlb {
     fn on(&self, machine: &Machine) -> Planted {
@@ -79,12 +74,8 @@ fn blocks(machine: &Machine, base: f64, huge: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D16", GIANT, Holds, |m| TLB.on(m)),
-        row("D16", GIANT, DoesNotHold, |m| {
-            Tlb { first: 1.1, ..TLB }.on(m)
-        }),
-        row("D16", GIANT, Inconclusive, |m| {
-            Tlb { first: 1.3, ..TLB }.on(m)
-        }),
+        row("D16", GIANT, DoesNotHold, |m| Tlb { first: 1.1, ..TLB }.on(m)),
+        row("D16", GIANT, Inconclusive, |m| Tlb { first: 1.3, ..TLB }.on(m)),
         row("D16", GIANT, Untestable, |m| {
             Planted::new("D16", m, |series, _| match series {
                 IN_GIANT => Value::Untestable("no 1 GiB pages"),
@@ -94,12 +85,9 @@ pub fn rows() -> Vec<Row> {
         .says("no 1 GiB pages"),
         row("D16", FEW, Holds, |m| TLB.on(m)),
         row("D16", FEW, DoesNotHold, |m| Tlb { first: 1.1, ..TLB }.on(m)),
-        row("D16", FEW, Inconclusive, |m| {
-            Tlb { first: 1.3, ..TLB }.on(m)
-        }),
+        row("D16", FEW, Inconclusive, |m| Tlb { first: 1.3, ..TLB }.on(m)),
         row("D16", FEW, Untestable, |m| {
-            TLB.on(m)
-                .without(|series, x| series == ROTATING && x == 24.0 * 64.0)
+            TLB.on(m).without(|series, x| series == ROTATING && x == 24.0 * 64.0)
         })
         .says("was not measured at 1536"),
         row("D16", CURE, Holds, |m| TLB.on(m)),
@@ -108,9 +96,7 @@ pub fn rows() -> Vec<Row> {
             but(TLB, |of| of.first_huge = 2.0).on(m)
         })
         .says("in 2 MiB pages: 2.0"),
-        row("D16", CURE, Inconclusive, |m| {
-            but(TLB, |of| of.first_huge = 1.3).on(m)
-        }),
+        row("D16", CURE, Inconclusive, |m| but(TLB, |of| of.first_huge = 1.3).on(m)),
         row("D16", CURE, Untestable, |m| {
             Planted::new("D16", m, |series, _| match series {
                 HUGE => Value::Untestable("no 2 MiB pages"),
@@ -119,26 +105,15 @@ pub fn rows() -> Vec<Row> {
         })
         .says("no 2 MiB pages"),
         row("D16", SECOND, Holds, |m| TLB.on(m)),
-        row("D16", SECOND, DoesNotHold, |m| {
-            Tlb { second: 1.0, ..TLB }.on(m)
-        }),
-        row("D16", SECOND, Inconclusive, |m| {
-            Tlb { second: 1.3, ..TLB }.on(m)
-        }),
-        row("D16", SECOND, Untestable, |m| {
-            TLB.on(&with_memory(m, 16 << 20))
-        })
-        .says("the claim needs 8192 pages to exceed every TLB, and the largest case has 2048"),
+        row("D16", SECOND, DoesNotHold, |m| Tlb { second: 1.0, ..TLB }.on(m)),
+        row("D16", SECOND, Inconclusive, |m| Tlb { second: 1.3, ..TLB }.on(m)),
+        row("D16", SECOND, Untestable, |m| TLB.on(&with_memory(m, 16 << 20)))
+            .says("the claim needs 8192 pages to exceed every TLB, and the largest case has 2048"),
         row("D16", CONFLICTS, Holds, |m| TLB.on(m)),
-        row("D16", CONFLICTS, DoesNotHold, |m| {
-            but(TLB, |of| of.conflicts = 1.0).on(m)
-        }),
-        row("D16", CONFLICTS, Inconclusive, |m| {
-            but(TLB, |of| of.conflicts = 1.5).on(m)
-        }),
+        row("D16", CONFLICTS, DoesNotHold, |m| but(TLB, |of| of.conflicts = 1.0).on(m)),
+        row("D16", CONFLICTS, Inconclusive, |m| but(TLB, |of| of.conflicts = 1.5).on(m)),
         row("D16", CONFLICTS, Untestable, |m| {
-            TLB.on(m)
-                .without(|series, x| series == CONSTANT && x == 256.0 * 64.0)
+            TLB.on(m).without(|series, x| series == CONSTANT && x == 256.0 * 64.0)
         })
         .says("was not measured at 16384"),
         row("D21", LARGER, Holds, |m| blocks(m, 4.0, 1.5)),
@@ -149,10 +124,8 @@ pub fn rows() -> Vec<Row> {
                 _ => time(100.0),
             })
         }),
-        row("D21", LARGER, Untestable, |m| {
-            blocks(&with_memory(m, 16 << 20), 4.0, 1.5)
-        })
-        .says("the largest working set, 16384 KiB, is not in the range"),
+        row("D21", LARGER, Untestable, |m| blocks(&with_memory(m, 16 << 20), 4.0, 1.5))
+            .says("the largest working set, 16384 KiB, is not in the range"),
         row("D21", WHOLE, Holds, |m| blocks(m, 2.0, 1.5)),
         row("D21", WHOLE, DoesNotHold, |m| blocks(m, 1.2, 1.0)),
         row("D21", WHOLE, Inconclusive, |m| blocks(m, 1.5, 1.0)),

@@ -33,13 +33,9 @@ fn refused(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("A5", UNROLLED, Holds, usual),
-        row("A5", UNROLLED, DoesNotHold, |m| {
-            hottest(m, 50.0, 40.0, 10.0)
-        }),
+        row("A5", UNROLLED, DoesNotHold, |m| hottest(m, 50.0, 40.0, 10.0)),
         // The shares are from samples, and these are too close.
-        row("A5", UNROLLED, Inconclusive, |m| {
-            hottest(m, 50.0, 25.0, 10.0)
-        }),
+        row("A5", UNROLLED, Inconclusive, |m| hottest(m, 50.0, 25.0, 10.0)),
         row("A5", UNROLLED, Untestable, refused).says("no timer"),
         row("A5", STAGED, Holds, usual),
         row("A5", STAGED, DoesNotHold, |m| hottest(m, 94.0, 24.0, 84.0))

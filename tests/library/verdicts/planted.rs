@@ -68,11 +68,7 @@ impl Planted {
                 })
             })
             .collect();
-        Planted {
-            experiment,
-            machine: machine.clone(),
-            points,
-        }
+        Planted { experiment, machine: machine.clone(), points }
     }
 
     /// Other values at the same places: the result of `value`, given the number of the place and its x.
@@ -80,10 +76,7 @@ impl Planted {
         let (unit, rate) = (self.experiment.unit(), self.machine.rate);
         let places = self.points.iter().enumerate();
         let points = places.filter_map(|(at, place)| {
-            Some(Point {
-                state: state(value(at, place.x), unit, rate)?,
-                ..place.clone()
-            })
+            Some(Point { state: state(value(at, place.x), unit, rate)?, ..place.clone() })
         });
         Planted {
             experiment: self.experiment,
@@ -319,13 +312,7 @@ pub const CORE_PER_TICK: f64 = 1.3;
 
 /// The point whose value in `unit` is `value`: inverts the conversions of judging.
 fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>) -> State {
-    let work = Work {
-        loads: 1,
-        bytes_read: 64,
-        flops: 16,
-        instructions: 10,
-        ..Work::default()
-    };
+    let work = Work { loads: 1, bytes_read: 64, flops: 16, instructions: 10, ..Work::default() };
     let ticks_a_nano = rate.hz() / 1e9;
     let interval = match unit {
         Unit::CoreCycles | Unit::Events => value.scaled(1.0 / CORE_PER_TICK),
@@ -349,13 +336,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         Unit::Percent => panic!("no time is measured in {unit:?}"),
     };
     State::Measured(Box::new(Measured {
-        ticks: Summary {
-            n: 15,
-            median: interval.middle(),
-            mad: 0.0,
-            min: interval.lo,
-            interval,
-        },
+        ticks: Summary { n: 15, median: interval.middle(), mad: 0.0, min: interval.lo, interval },
         core_per_tick,
         operations: 1,
         work,
@@ -392,13 +373,7 @@ pub fn row(
     wanted: Verdict,
     plant: fn(&Machine) -> Planted,
 ) -> Row {
-    Row {
-        id,
-        claim,
-        wanted,
-        plant,
-        says: "",
-    }
+    Row { id, claim, wanted, plant, says: "" }
 }
 
 impl Row {

@@ -17,11 +17,8 @@ const BYPASSED: &str = ".9";
 const READ_BACK: &str = ".10";
 const NOT_BROUGHT: &str = ".11";
 
-pub const EXACT: &[super::Exact] = &[
-    ("D22", ONE_WORD),
-    ("D22", EVERY_WORD),
-    ("D22", A_WORD_A_LINE),
-];
+pub const EXACT: &[super::Exact] =
+    &[("D22", ONE_WORD), ("D22", EVERY_WORD), ("D22", A_WORD_A_LINE)];
 
 /// Bus writes for 1,000 stores to a word, or to a range of 128 KiB.
 fn bus_writes(series: &str) -> f64 {
@@ -108,57 +105,33 @@ fn without_clwb(machine: &Machine) -> Planted {
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("D22", OVER_AND_OVER, Holds, without_uncacheable),
-        row("D22", OVER_AND_OVER, DoesNotHold, |m| {
-            stores(m, [1.0, 1.2, 1.0, 1.0])
-        }),
-        row("D22", OVER_AND_OVER, Inconclusive, |m| {
-            stores(m, [1.0, 2.0, 1.0, 1.0])
-        }),
+        row("D22", OVER_AND_OVER, DoesNotHold, |m| stores(m, [1.0, 1.2, 1.0, 1.0])),
+        row("D22", OVER_AND_OVER, Inconclusive, |m| stores(m, [1.0, 2.0, 1.0, 1.0])),
         row("D22", OVER_AND_OVER, Untestable, without_clwb).says("this CPU has no clwb"),
         row("D22", COLLECTS, Holds, without_uncacheable),
-        row("D22", COLLECTS, DoesNotHold, |m| {
-            stores(m, [1.0, 600.0, 500.0, 1.0])
-        }),
-        row("D22", COLLECTS, Inconclusive, |m| {
-            stores(m, [1.0, 600.0, 300.0, 1.0])
-        }),
+        row("D22", COLLECTS, DoesNotHold, |m| stores(m, [1.0, 600.0, 500.0, 1.0])),
+        row("D22", COLLECTS, Inconclusive, |m| stores(m, [1.0, 600.0, 300.0, 1.0])),
         row("D22", COLLECTS, Untestable, without_clwb).says("this CPU has no clwb"),
-        row("D22", UNCACHEABLE, Holds, |m| {
-            stores(m, [1.0, 600.0, 1.0, 300.0])
-        }),
-        row("D22", UNCACHEABLE, DoesNotHold, |m| {
-            stores(m, [1.0, 600.0, 1.0, 0.5])
-        }),
-        row("D22", UNCACHEABLE, Inconclusive, |m| {
-            stores(m, [1.0, 600.0, 1.0, 1.0])
-        }),
+        row("D22", UNCACHEABLE, Holds, |m| stores(m, [1.0, 600.0, 1.0, 300.0])),
+        row("D22", UNCACHEABLE, DoesNotHold, |m| stores(m, [1.0, 600.0, 1.0, 0.5])),
+        row("D22", UNCACHEABLE, Inconclusive, |m| stores(m, [1.0, 600.0, 1.0, 1.0])),
         row("D22", UNCACHEABLE, Untestable, without_uncacheable)
             .says("the kernel alone sets the type of a page"),
         row("D22", IN_CACHE, Holds, |m| loads(m, [4.0, 50.0, 400.0])),
         // After subtraction of the empty run, a hit may take zero or negative time.
         row("D22", IN_CACHE, Holds, |m| loads(m, [-2.0, 50.0, 400.0])),
-        row("D22", IN_CACHE, DoesNotHold, |m| {
-            loads(m, [300.0, 50.0, 400.0])
-        }),
-        row("D22", IN_CACHE, Inconclusive, |m| {
-            loads(m, [200.0, 50.0, 400.0])
-        }),
+        row("D22", IN_CACHE, DoesNotHold, |m| loads(m, [300.0, 50.0, 400.0])),
+        row("D22", IN_CACHE, Inconclusive, |m| loads(m, [200.0, 50.0, 400.0])),
         row("D22", IN_CACHE, Untestable, |m| {
             loads(m, [4.0; 3]).without(|series, _| series == "a line in no cache")
         }),
         row("D22", THROUGH, Holds, |m| loads(m, [4.0, 50.0, 400.0])),
-        row("D22", THROUGH, DoesNotHold, |m| {
-            loads(m, [4.0, 395.0, 400.0])
-        }),
-        row("D22", THROUGH, Inconclusive, |m| {
-            loads(m, [4.0, 200.0, 400.0])
-        }),
+        row("D22", THROUGH, DoesNotHold, |m| loads(m, [4.0, 395.0, 400.0])),
+        row("D22", THROUGH, Inconclusive, |m| loads(m, [4.0, 200.0, 400.0])),
         row("D22", THROUGH, Untestable, without_clwb),
         row("D22", BYPASSED, Holds, |m| loads(m, [4.0, 50.0, 390.0])),
         row("D22", BYPASSED, DoesNotHold, |m| loads(m, [4.0, 50.0, 4.0])),
-        row("D22", BYPASSED, Inconclusive, |m| {
-            loads(m, [4.0, 50.0, 320.0])
-        }),
+        row("D22", BYPASSED, Inconclusive, |m| loads(m, [4.0, 50.0, 320.0])),
         row("D22", BYPASSED, Untestable, |m| {
             loads(m, [4.0; 3]).without(|series, _| series.starts_with("write-combining"))
         }),
@@ -171,9 +144,7 @@ pub fn rows() -> Vec<Row> {
         row("D22", READ_BACK, Holds, |m| read(m, [2.0, 6.0])),
         row("D22", READ_BACK, DoesNotHold, |m| read(m, [2.0, 2.0])),
         row("D22", READ_BACK, Inconclusive, |m| read(m, [2.0, 3.0])),
-        row("D22", READ_BACK, Untestable, |m| {
-            read(m, [2.0, 6.0]).without(|_, x| x == 2.0)
-        }),
+        row("D22", READ_BACK, Untestable, |m| read(m, [2.0, 6.0]).without(|_, x| x == 2.0)),
     ];
     macro_rules! simulations {
         ($($claim:ident, $series:literal => $wrong:literal;)*) => {

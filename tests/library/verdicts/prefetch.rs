@@ -65,10 +65,7 @@ fn sweep(machine: &Machine, first: f64, between: f64, last: f64) -> Planted {
 
 /// The same, with the time `twice` if the lines fill L1d twice.
 fn evicting(machine: &Machine, twice: f64, [first, between, last]: [f64; 3]) -> Planted {
-    let full = Machine {
-        full: true,
-        ..machine.clone()
-    };
+    let full = Machine { full: true, ..machine.clone() };
     Planted::new("E37", &full, |series, _| {
         time(match series {
             "1 ahead" => first,
@@ -114,9 +111,7 @@ fn distances(machine: &Machine, time_of: impl Fn(f64, f64) -> Value) -> Planted 
 
 /// The model, but with `slower` times the measured latency.
 fn modelled(machine: &Machine, slower: f64) -> Planted {
-    distances(machine, |work, distance| {
-        time(work.max(slower * LATENCY / distance))
-    })
+    distances(machine, |work, distance| time(work.max(slower * LATENCY / distance)))
 }
 
 /// Claims judged on counts alone.
@@ -133,9 +128,7 @@ fn flushed(machine: &Machine, miss: Interval) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E36", BAD, Holds, |m| hints(m, |_| time(5.0))),
-        row("E36", BAD, DoesNotHold, |m| {
-            Planted::new("E36", m, |_, _| Value::Counted(19.0))
-        }),
+        row("E36", BAD, DoesNotHold, |m| Planted::new("E36", m, |_, _| Value::Counted(19.0))),
         row("E36", BAD, Untestable, |m| {
             hints(m, |_| time(5.0)).without(|series, _| series == SURVIVED)
         }),
@@ -150,18 +143,12 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("share of a miss after prefetcht2: 1.0"),
-        row("E36", SWEPT, Inconclusive, |m| {
-            hints(m, |_| noisy(200.0, 0.1))
-        }),
-        row("E36", SWEPT, Untestable, |m| {
-            flushed(m, Interval::new(-5.0, 5.0))
-        })
-        .says("over -5.00 to 5.00, which is not certainly above zero"),
+        row("E36", SWEPT, Inconclusive, |m| hints(m, |_| noisy(200.0, 0.1))),
+        row("E36", SWEPT, Untestable, |m| flushed(m, Interval::new(-5.0, 5.0)))
+            .says("over -5.00 to 5.00, which is not certainly above zero"),
         // Noise is in the way, not the machine: more passes may decide it.
-        row("E36", SWEPT, Inconclusive, |m| {
-            flushed(m, Interval::new(-5.0, 405.0))
-        })
-        .says("not certainly above zero"),
+        row("E36", SWEPT, Inconclusive, |m| flushed(m, Interval::new(-5.0, 405.0)))
+            .says("not certainly above zero"),
         row("E36", NTA, Holds, |m| laps(m, 2.0, 1.1)),
         row("E36", NTA, DoesNotHold, |m| laps(m, 2.0, 2.0)),
         row("E36", NTA, Inconclusive, |m| laps(m, 2.0, 1.3)),
@@ -172,41 +159,31 @@ pub fn rows() -> Vec<Row> {
         row("E36", T0, Holds, |m| laps(m, 2.0, 1.1)),
         row("E36", T0, DoesNotHold, |m| laps(m, 1.1, 1.1)),
         row("E36", T0, Inconclusive, |m| laps(m, 1.3, 1.1)),
-        row("E36", T0, Untestable, |m| {
-            hints(m, |_| Value::Untestable("no 2 MiB pages"))
-        })
-        .says("no 2 MiB pages"),
+        row("E36", T0, Untestable, |m| hints(m, |_| Value::Untestable("no 2 MiB pages")))
+            .says("no 2 MiB pages"),
         row("E37", NEAR, Holds, |m| ahead(m, [1.01, 0.99, 0.9, 0.5])),
         row("E37", NEAR, DoesNotHold, |m| ahead(m, [1.2, 1.0, 0.9, 0.5]))
             .says("prefetch over none, L1d: 1.20"),
         row("E37", NEAR, DoesNotHold, |m| ahead(m, [1.0, 0.8, 0.9, 0.5])),
-        row("E37", NEAR, Inconclusive, |m| {
-            ahead(m, [1.0, 1.03, 0.9, 0.5])
-        }),
+        row("E37", NEAR, Inconclusive, |m| ahead(m, [1.0, 1.03, 0.9, 0.5])),
         row("E37", NEAR, Untestable, |m| {
             let l2 = m.ranges.l2;
             ahead(m, [1.0; 4]).without(|_, x| l2.holds(x))
         }),
         row("E37", FAR, Holds, |m| ahead(m, [1.0, 1.0, 0.9, 0.5])),
         row("E37", FAR, DoesNotHold, |m| ahead(m, [1.0, 1.0, 0.9, 1.0])),
-        row("E37", FAR, Inconclusive, |m| {
-            ahead(m, [1.0, 1.0, 0.9, 0.95])
-        }),
+        row("E37", FAR, Inconclusive, |m| ahead(m, [1.0, 1.0, 0.9, 0.95])),
         row("E37", FAR, Untestable, |m| {
             ahead(m, [1.0; 4]).without(|series, _| series == "no prefetch")
         }),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 300.0)),
         // What the L1 dTLB forgets says nothing about data.
-        row("E37", BEST, DoesNotHold, |m| {
-            evicting(m, 220.0, [400.0, 200.0, 300.0])
-        })
-        .says("twice L1d ahead over half of it: 1.0"),
+        row("E37", BEST, DoesNotHold, |m| evicting(m, 220.0, [400.0, 200.0, 300.0]))
+            .says("twice L1d ahead over half of it: 1.0"),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 200.0)),
         // A distance of one is enough.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 190.0, 200.0, 300.0)),
-        row("E37", BEST, Inconclusive, |m| {
-            evicting(m, 220.0 * 1.03, [400.0, 200.0, 300.0])
-        }),
+        row("E37", BEST, Inconclusive, |m| evicting(m, 220.0 * 1.03, [400.0, 200.0, 300.0])),
         row("E37", BEST, Untestable, |m| {
             sweep(m, 400.0, 200.0, 300.0).lacking(&["2 MiB"], "no 2 MiB pages")
         })
@@ -215,15 +192,10 @@ pub fn rows() -> Vec<Row> {
             sweep(m, 400.0, 200.0, 300.0).without(|series, _| series == "16 ahead")
         })
         .says("`16 ahead` was not measured at"),
+        row("E37", BEST, Untestable, |m| sweep(&with_memory(m, 16 << 20), 400.0, 200.0, 300.0))
+            .says("the largest working set, 16384 KiB, is not in the range"),
         row("E37", BEST, Untestable, |m| {
-            sweep(&with_memory(m, 16 << 20), 400.0, 200.0, 300.0)
-        })
-        .says("the largest working set, 16384 KiB, is not in the range"),
-        row("E37", BEST, Untestable, |m| {
-            let quick = Machine {
-                full: false,
-                ..m.clone()
-            };
+            let quick = Machine { full: false, ..m.clone() };
             sweep(m, 400.0, 200.0, 300.0).on(quick)
         })
         .says("`--profile full` does"),
@@ -267,22 +239,16 @@ pub fn rows() -> Vec<Row> {
         .says("takes prefetchw for a no-op"),
         row("E27", ONE, Holds, |m| modelled(m, 1.0)),
         // The miss is completely hidden at any distance.
-        row("E27", ONE, DoesNotHold, |m| {
-            distances(m, |work, _| time(work))
-        }),
+        row("E27", ONE, DoesNotHold, |m| distances(m, |work, _| time(work))),
         row("E27", ONE, Inconclusive, |m| {
             // The step hides 1.25 times its 159 cycles of work.
             distances(m, |work, _| time(LATENCY - 0.25 * work))
         }),
-        row("E27", ONE, Untestable, |m| {
-            modelled(m, 1.0).without(|_, distance| distance == 1.0)
-        })
-        .says("was not measured at 1"),
+        row("E27", ONE, Untestable, |m| modelled(m, 1.0).without(|_, distance| distance == 1.0))
+            .says("was not measured at 1"),
         row("E27", ENOUGH, Holds, |m| modelled(m, 1.1)),
         row("E27", ENOUGH, DoesNotHold, |m| modelled(m, 3.0)),
-        row("E27", ENOUGH, Inconclusive, |m| {
-            distances(m, |work, _| time(work + 0.2 * LATENCY))
-        }),
+        row("E27", ENOUGH, Inconclusive, |m| distances(m, |work, _| time(work + 0.2 * LATENCY))),
         row("E27", ENOUGH, Untestable, |m| {
             modelled(m, 1.0).without(|series, _| series.contains("L1d"))
         })
@@ -304,12 +270,8 @@ pub fn rows() -> Vec<Row> {
         row("E27", FORMULA, Holds, |m| modelled(m, 1.1)).says("nodes by the formula"),
         row("E27", FORMULA, DoesNotHold, |m| modelled(m, 0.3)),
         row("E27", FORMULA, DoesNotHold, |m| modelled(m, 4.0)),
-        row("E27", FORMULA, Inconclusive, |m| {
-            distances(m, |_, _| noisy(300.0, 0.3))
-        }),
-        row("E27", FORMULA, Untestable, |m| {
-            modelled(&with_memory(m, 16 << 20), 1.0)
-        })
-        .says("the largest working set, 16384 KiB, is not in the range"),
+        row("E27", FORMULA, Inconclusive, |m| distances(m, |_, _| noisy(300.0, 0.3))),
+        row("E27", FORMULA, Untestable, |m| modelled(&with_memory(m, 16 << 20), 1.0))
+            .says("the largest working set, 16384 KiB, is not in the range"),
     ]
 }

@@ -52,24 +52,15 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
 /// The machine with its first core only, whose two threads share an L2 of 2 MiB.
 fn one_core(machine: &Machine) -> Machine {
     let locations = siblings::with(machine).cpu_order.locations().to_vec();
-    let first = locations
-        .iter()
-        .filter(|location| location.core == 0)
-        .copied();
-    Machine {
-        cpu_order: CpuOrder::around(None, first.collect()),
-        ..machine.clone()
-    }
+    let first = locations.iter().filter(|location| location.core == 0).copied();
+    Machine { cpu_order: CpuOrder::around(None, first.collect()), ..machine.clone() }
 }
 
 /// The machine with a last level of so many times its L2.
 fn with_last_level(machine: &Machine, times: f64) -> Machine {
     let mut reported = [0, 1, 2].map(|level| machine.ranges.capacities[level].reported);
     reported[2] = reported[1].map(|bytes| times * bytes);
-    Machine {
-        ranges: Ranges::from_ladder(&[], reported),
-        ..machine.clone()
-    }
+    Machine { ranges: Ranges::from_ladder(&[], reported), ..machine.clone() }
 }
 
 pub fn rows() -> Vec<Row> {
@@ -82,27 +73,17 @@ pub fn rows() -> Vec<Row> {
             row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 9.0])),
             row("D44", claim, DoesNotHold, |m| falls(m, [0.6, 0.6, 0.6])),
             // To 0.8 of the plateau.
-            row("D44", claim, Inconclusive, |m| {
-                falls_to(m, [1.1, 0.6, 0.3], 8.0)
-            }),
+            row("D44", claim, Inconclusive, |m| falls_to(m, [1.1, 0.6, 0.3], 8.0)),
             row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3]))
                 .says("does not clearly fall"),
-            row("D44", claim, Untestable, |m| {
-                falls(&first_cpu_only(m), [1.1, 0.6, 0.3])
-            })
-            .says("no two CPUs share a cache"),
+            row("D44", claim, Untestable, |m| falls(&first_cpu_only(m), [1.1, 0.6, 0.3]))
+                .says("no two CPUs share a cache"),
             // An eighth of the cache fits L2, from which the bandwidth falls to 5 wherever another process runs.
-            row("D44", claim, Untestable, |m| {
-                falls(&with_last_level(m, 6.0), [0.3, 0.3, 0.3])
-            })
-            .says("may lie in the level before it"),
-            row("D44", claim, Untestable, |m| {
-                falls(&with_last_level(m, 8.0), [0.2, 0.2, 0.2])
-            })
-            .says("does not clearly fall"),
-            row("D44", claim, Holds, |m| {
-                falls(&with_last_level(m, 8.0), [1.1, 0.6, 0.3])
-            }),
+            row("D44", claim, Untestable, |m| falls(&with_last_level(m, 6.0), [0.3, 0.3, 0.3]))
+                .says("may lie in the level before it"),
+            row("D44", claim, Untestable, |m| falls(&with_last_level(m, 8.0), [0.2, 0.2, 0.2]))
+                .says("does not clearly fall"),
+            row("D44", claim, Holds, |m| falls(&with_last_level(m, 8.0), [1.1, 0.6, 0.3])),
             row("D44", claim, Holds, |m| {
                 let core = one_core(m);
                 let l2 = core.ranges.capacities[1].reported.expect("is known");
@@ -137,10 +118,8 @@ pub fn rows() -> Vec<Row> {
     for claim in [READ_ORDER, WRITE_ORDER, READ_TAKEN, WRITE_TAKEN] {
         rows.extend([
             // Memory has the same bandwidth as half of the cache.
-            row("D44", claim, Untestable, |m| {
-                Planted::new("D44", m, |_, _| time(10.0))
-            })
-            .says("no part of this cache to share"),
+            row("D44", claim, Untestable, |m| Planted::new("D44", m, |_, _| time(10.0)))
+                .says("no part of this cache to share"),
             row("D44", claim, Untestable, |m| {
                 half(m, [8.0, 6.0]).without(|series, _| series.ends_with("reader"))
             })
@@ -158,10 +137,8 @@ pub fn rows() -> Vec<Row> {
             })
             .says("threads of one core"),
             // Half of the cache hardly leaves L2.
-            row("D44", claim, Untestable, |m| {
-                half(&with_last_level(m, 3.0), [8.0, 6.0])
-            })
-            .says("may lie in the level before it"),
+            row("D44", claim, Untestable, |m| half(&with_last_level(m, 3.0), [8.0, 6.0]))
+                .says("may lie in the level before it"),
         ]);
     }
     rows

@@ -30,16 +30,10 @@ fn random(machine: &Machine, gap: f64, rise: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D8", TWENTY, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
-        row("D8", TWENTY, Holds, |m| {
-            levels(m, [5.0, 16.0, 70.0, 110.0]).with_clock_in_memory(0.8)
-        })
-        .says("memory over L1d: 22.0"),
-        row("D8", TWENTY, DoesNotHold, |m| {
-            levels(m, [5.0, 16.0, 40.0, 80.0])
-        }),
-        row("D8", TWENTY, Inconclusive, |m| {
-            levels(m, [5.0, 16.0, 70.0, 100.0])
-        }),
+        row("D8", TWENTY, Holds, |m| levels(m, [5.0, 16.0, 70.0, 110.0]).with_clock_in_memory(0.8))
+            .says("memory over L1d: 22.0"),
+        row("D8", TWENTY, DoesNotHold, |m| levels(m, [5.0, 16.0, 40.0, 80.0])),
+        row("D8", TWENTY, Inconclusive, |m| levels(m, [5.0, 16.0, 70.0, 100.0])),
         row("D8", TWENTY, Untestable, |m| {
             let memory = m.ranges.memory;
             levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
@@ -55,15 +49,11 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("KiB of L1d"),
-        row("D8", STEPS, DoesNotHold, |m| {
-            levels(m, [5.0, 16.0, 16.5, 17.0])
-        })
-        .says("MiB of the last level"),
+        row("D8", STEPS, DoesNotHold, |m| levels(m, [5.0, 16.0, 16.5, 17.0]))
+            .says("MiB of the last level"),
         // Other guests may use the last level of a virtual machine.
-        row("D8", STEPS, Untestable, |m| {
-            levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
-        })
-        .says("other guests may have used the last level"),
+        row("D8", STEPS, Untestable, |m| levels(&guest(m), [5.0, 16.0, 16.5, 17.0]))
+            .says("other guests may have used the last level"),
         row("D8", STEPS, Untestable, |m| {
             // A larger last level than the ladder found, as if other cores had used it then.
             let room = 3.0 * m.ranges.capacities[2].usable();
@@ -113,10 +103,7 @@ pub fn rows() -> Vec<Row> {
         row("D19", RISES, DoesNotHold, |m| random(m, 20.0, 1.0)),
         // In a full run there are several doublings. The first alone gives a mean of 1.26.
         row("D19", RISES, DoesNotHold, |m| {
-            let machine = Machine {
-                full: true,
-                ..m.clone()
-            };
+            let machine = Machine { full: true, ..m.clone() };
             let first = machine.in_memory() as f64;
             Planted::new("D19", &machine, move |series, x| match series {
                 "sequential" => time(10.0),
@@ -124,15 +111,10 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("least growth per doubling, from 256 to 1024 MiB: 1.00"),
-        row("D19", RISES, Inconclusive, |m| {
-            Planted::new("D19", m, |_, _| noisy(400.0, 0.2))
-        }),
+        row("D19", RISES, Inconclusive, |m| Planted::new("D19", m, |_, _| noisy(400.0, 0.2))),
         row("D19", RISES, Untestable, |m| {
             let memory = m.ranges.memory;
-            let first = m
-                .working_sets()
-                .into_iter()
-                .find(|bytes| memory.holds(*bytes as f64));
+            let first = m.working_sets().into_iter().find(|bytes| memory.holds(*bytes as f64));
             let first = first.expect("a working set in memory") as f64;
             random(m, 20.0, 1.4).without(|_, x| x > first)
         })

@@ -88,9 +88,7 @@ fn served(machine: &Machine, truth: Truth, noise: impl Fn(&str, f64) -> Interval
 }
 
 fn exactly(machine: &Machine, truth: Truth) -> Planted {
-    served(machine, truth, |_, time| {
-        Interval::exact(time).widened(0.002)
-    })
+    served(machine, truth, |_, time| Interval::exact(time).widened(0.002))
 }
 
 /// The policies that can be distinguished from all others.
@@ -169,19 +167,13 @@ fn what_has_no_sequences_is_not_judged() {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D32", LRU, Holds, |m| exactly(m, Truth::Known("LRU"))).says("explained by LRU; 100 %"),
-        row("D32", LRU, DoesNotHold, |m| {
-            exactly(m, Truth::Known("tree-PLRU"))
-        })
-        .says("explained by tree-PLRU; 100 %"),
+        row("D32", LRU, DoesNotHold, |m| exactly(m, Truth::Known("tree-PLRU")))
+            .says("explained by tree-PLRU; 100 %"),
         row("D32", LRU, Inconclusive, |m| exactly(m, Truth::Two))
             .says("none of the known policies"),
         row("D32", LRU, Inconclusive, |m| {
             served(m, Truth::Known("LRU"), |series, time| {
-                let share = if series.contains("in turn") {
-                    0.4
-                } else {
-                    0.002
-                };
+                let share = if series.contains("in turn") { 0.4 } else { 0.002 };
                 Interval::exact(time).widened(share)
             })
         }),

@@ -26,34 +26,24 @@ fn plant(machine: &Machine, with: f64, near: f64, far: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("D1", PAPER, Holds, |m| plant(m, 168_500.0, 4.0, 400.0)),
-        row("D1", PAPER, DoesNotHold, |m| {
-            plant(m, 170_000.0, 4.0, 400.0)
-        })
-        .says("cycles with: 170000"),
+        row("D1", PAPER, DoesNotHold, |m| plant(m, 170_000.0, 4.0, 400.0))
+            .says("cycles with: 170000"),
         row("D1", PAPER, Untestable, |m| {
             plant(m, 168_500.0, 4.0, 400.0).without(|series, _| series.contains("share"))
         }),
         row("D1", HERE, Holds, |m| plant(m, 168_500.0, 4.0, 400.0)),
-        row("D1", HERE, DoesNotHold, |m| {
-            plant(m, 168_500.0, 40.0, 400.0)
-        }),
+        row("D1", HERE, DoesNotHold, |m| plant(m, 168_500.0, 40.0, 400.0)),
         // 99 x near / (100 x far) is 7.5 %, in addition to the 1 % of first uses.
-        row("D1", HERE, Inconclusive, |m| {
-            plant(m, 168_500.0, 400.0 * 7.5 / 99.0, 400.0)
-        }),
+        row("D1", HERE, Inconclusive, |m| plant(m, 168_500.0, 400.0 * 7.5 / 99.0, 400.0)),
         row("D1", HERE, Untestable, |m| {
             plant(m, 168_500.0, 4.0, 400.0).without(|series, _| series == "L1d")
         })
         .says("no point of `L1d`"),
         row("D1", HITS, Holds, |m| plant(m, 168_500.0, 5.0, 300.0)),
         // Half as many core cycles in memory, each of them twice as long.
-        row("D1", HITS, DoesNotHold, |m| {
-            plant(m, 168_500.0, 4.0, 500.0).with_clock_in_memory(0.5)
-        }),
+        row("D1", HITS, DoesNotHold, |m| plant(m, 168_500.0, 4.0, 500.0).with_clock_in_memory(0.5)),
         row("D1", HITS, DoesNotHold, |m| plant(m, 168_500.0, 4.0, 500.0)),
-        row("D1", HITS, Inconclusive, |m| {
-            plant(m, 168_500.0, 4.0, 396.0)
-        }),
+        row("D1", HITS, Inconclusive, |m| plant(m, 168_500.0, 4.0, 396.0)),
         row("D1", HITS, Untestable, |m| {
             plant(m, 168_500.0, 4.0, 400.0).without(|series, _| series == "memory")
         }),

@@ -27,19 +27,11 @@ struct Scaling {
     bypassing: f64,
 }
 
-const USUAL: Scaling = Scaling {
-    private: 0.98,
-    shared: 0.95,
-    channels: 25.0,
-    spread: 1.1,
-    bypassing: 1.8,
-};
+const USUAL: Scaling =
+    Scaling { private: 0.98, shared: 0.95, channels: 25.0, spread: 1.1, bypassing: 1.8 };
 
 /// The same with memory that two cores saturate.
-const SLOW: Scaling = Scaling {
-    channels: 20.0,
-    ..USUAL
-};
+const SLOW: Scaling = Scaling { channels: 20.0, ..USUAL };
 
 fn scaling(machine: &Machine, of: Scaling) -> Planted {
     let planted = Planted::new("X17", machine, |series, threads| {
@@ -60,14 +52,8 @@ fn scaling(machine: &Machine, of: Scaling) -> Planted {
 /// The same machine with so little room in the last level that no power of two lies in it.
 fn with_little_room(machine: &Machine) -> Machine {
     let llc = Range { lo: 1.6e6, hi: 2e6 };
-    let ranges = Ranges {
-        llc,
-        ..machine.ranges.clone()
-    };
-    Machine {
-        ranges,
-        ..machine.clone()
-    }
+    let ranges = Ranges { llc, ..machine.ranges.clone() };
+    Machine { ranges, ..machine.clone() }
 }
 
 /// A machine with `cores` cores of two threads each. Eight cores share a last level, and all cores share the
@@ -99,30 +85,25 @@ pub fn rows() -> Vec<Row> {
             scaling(m, Scaling { private, ..USUAL })
         }),
         row("X17", PRIVATE, Untestable, |m| {
-            let pairs = m.cpu_order.locations().iter().map(|location| CpuLocation {
-                l2: location.core / 2,
-                ..*location
-            });
+            let pairs = m
+                .cpu_order
+                .locations()
+                .iter()
+                .map(|location| CpuLocation { l2: location.core / 2, ..*location });
             scaling(&with_locations(m, pairs), USUAL)
         })
         .says("share an L2"),
-        row("X17", PRIVATE, Untestable, |m| {
-            scaling(&first_cpu_only(m), USUAL)
-        })
-        .says("needs 2 cores"),
-        row("X17", PRIVATE, Untestable, |m| {
-            scaling(&of_two_kinds(m), USUAL)
-        })
-        .says("cores of two kinds"),
+        row("X17", PRIVATE, Untestable, |m| scaling(&first_cpu_only(m), USUAL))
+            .says("needs 2 cores"),
+        row("X17", PRIVATE, Untestable, |m| scaling(&of_two_kinds(m), USUAL))
+            .says("cores of two kinds"),
         row("X17", SATURATED, Holds, |m| scaling(m, SLOW)).says("2 of "),
         row("X17", SATURATED, DoesNotHold, |m| {
             let channels = 1000.0;
             scaling(m, Scaling { channels, ..USUAL })
         }),
         row("X17", SATURATED, Inconclusive, |m| {
-            Planted::new("X17", m, |_, threads| {
-                noisy(if threads > 2.0 { 5.0 } else { 7.5 }, 0.2)
-            })
+            Planted::new("X17", m, |_, threads| noisy(if threads > 2.0 { 5.0 } else { 7.5 }, 0.2))
         }),
         row("X17", SATURATED, Untestable, |m| {
             scaling(m, USUAL).without(|_, threads| threads > 1.0)
@@ -130,10 +111,11 @@ pub fn rows() -> Vec<Row> {
         .says("two threads"),
         // The second thread has another memory node than the first.
         row("X17", SATURATED, Untestable, |m| {
-            let apart = m.cpu_order.locations().iter().map(|location| CpuLocation {
-                package: location.core % 2,
-                ..*location
-            });
+            let apart = m
+                .cpu_order
+                .locations()
+                .iter()
+                .map(|location| CpuLocation { package: location.core % 2, ..*location });
             scaling(&with_locations(m, apart), USUAL)
         })
         .says("not all are on cores of one package and memory node"),
@@ -146,10 +128,8 @@ pub fn rows() -> Vec<Row> {
             let spread = 1.5;
             scaling(m, Scaling { spread, ..USUAL })
         }),
-        row("X17", FAIR, Untestable, |m| {
-            scaling(m, USUAL).with_spread(|_| None)
-        })
-        .says("no two threads"),
+        row("X17", FAIR, Untestable, |m| scaling(m, USUAL).with_spread(|_| None))
+            .says("no two threads"),
         row("X17", LAST_LEVEL, Holds, |m| scaling(m, USUAL)),
         row("X17", LAST_LEVEL, DoesNotHold, |m| {
             let shared = 0.4;
@@ -168,10 +148,8 @@ pub fn rows() -> Vec<Row> {
             scaling(m, USUAL).without(|series, _| series.contains("last level"))
         })
         .says("was measured"),
-        row("X17", LAST_LEVEL, Untestable, |m| {
-            scaling(&with_little_room(m), USUAL)
-        })
-        .says("too little room"),
+        row("X17", LAST_LEVEL, Untestable, |m| scaling(&with_little_room(m), USUAL))
+            .says("too little room"),
         row("X17", BYPASSING, Holds, |m| scaling(m, USUAL)),
         row("X17", BYPASSING, DoesNotHold, |m| {
             let bypassing = 1.0;
@@ -237,10 +215,8 @@ fn cores_saturate_the_memory_of_their_own_package() {
 fn hyper_threads_do_not_count_as_cores() {
     let machine = of_cores(4);
     let locations = machine.cpu_order.locations().to_vec();
-    let siblings = Machine {
-        cpu_order: CpuOrder::placed(None, locations, Placement::Siblings),
-        ..machine
-    };
+    let siblings =
+        Machine { cpu_order: CpuOrder::placed(None, locations, Placement::Siblings), ..machine };
     let (verdict, numbers) = verdict(FAIR, &scaling(&siblings, USUAL));
     assert_eq!(verdict, Untestable, "{numbers}");
     assert!(numbers.contains("hyper-threads before cores"), "{numbers}");
@@ -252,11 +228,9 @@ fn claims_about_all_cores_need_the_memory_for_them() {
     let machine = with_memory(&of_cores(128), 1 << 29);
     let channels = 1280.0;
     let planted = scaling(&machine, Scaling { channels, ..USUAL });
-    for (claim, cores) in [
-        (SATURATED, "of 64 cores"),
-        (FAIR, "of 128 cores"),
-        (BYPASSING, "of 128 cores"),
-    ] {
+    for (claim, cores) in
+        [(SATURATED, "of 64 cores"), (FAIR, "of 128 cores"), (BYPASSING, "of 128 cores")]
+    {
         let (verdict, numbers) = verdict(claim, &planted);
         assert_eq!(verdict, Untestable, "{claim}: {numbers}");
         assert!(numbers.contains(cores), "{claim}: {numbers}");

@@ -17,11 +17,7 @@ struct Times {
 }
 
 /// The note's values.
-const NOTE: Times = Times {
-    shared: [20.0, 1100.0],
-    dense: [20.0, 420.0],
-    padded: [20.0, 20.0],
-};
+const NOTE: Times = Times { shared: [20.0, 1100.0], dense: [20.0, 420.0], padded: [20.0, 20.0] };
 
 fn times(id: &str, machine: &Machine, of: Times) -> Planted {
     Planted::new(id, machine, |series, threads| {
@@ -54,26 +50,17 @@ const INNOCENT: &str = ".2";
 const PACKAGE: &str = ".1";
 
 fn dense(machine: &Machine, dense: f64) -> Planted {
-    let more = Times {
-        dense: [20.0, dense],
-        ..NOTE
-    };
+    let more = Times { dense: [20.0, dense], ..NOTE };
     times("B8", machine, more)
 }
 
 fn padded(machine: &Machine, id: &str, padded: f64) -> Planted {
-    let more = Times {
-        padded: [20.0, padded],
-        ..NOTE
-    };
+    let more = Times { padded: [20.0, padded], ..NOTE };
     times(id, machine, more)
 }
 
 fn false_sharing(id: &str, machine: &Machine, one_line: f64) -> Planted {
-    let more = Times {
-        dense: [20.0, one_line],
-        ..NOTE
-    };
+    let more = Times { dense: [20.0, one_line], ..NOTE };
     times(id, machine, more)
 }
 
@@ -96,10 +83,7 @@ fn of_twelve(machine: &Machine, all: f64) -> Planted {
 /// A machine with two CPUs per core, of which threads take the second before the next core.
 fn siblings_first(machine: &Machine) -> Machine {
     let locations = siblings::with(machine).cpu_order.locations().to_vec();
-    Machine {
-        cpu_order: CpuOrder::placed(None, locations, Placement::Siblings),
-        ..machine.clone()
-    }
+    Machine { cpu_order: CpuOrder::placed(None, locations, Placement::Siblings), ..machine.clone() }
 }
 
 pub fn rows() -> Vec<Row> {
@@ -108,51 +92,33 @@ pub fn rows() -> Vec<Row> {
         row("B8", ORDER, DoesNotHold, |m| dense(m, 1500.0))
             .says("one lock over locks side by side: 0.73"),
         row("B8", ORDER, Inconclusive, |m| dense(m, 1100.0)),
-        row("B8", ORDER, Untestable, |m| {
-            times("B8", m, NOTE).on(siblings::alone(m))
-        })
-        .says("the test needs 2 cores"),
+        row("B8", ORDER, Untestable, |m| times("B8", m, NOTE).on(siblings::alone(m)))
+            .says("the test needs 2 cores"),
         row("B8", SCALES, Holds, |m| times("B8", m, NOTE)),
         row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one: 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
-        row("B8", SCALES, Untestable, |m| {
-            times("B8", m, NOTE).on(siblings::alone(m))
-        }),
-        row("B8", SCALES, Untestable, |m| {
-            times("B8", &of_two_kinds(m), NOTE)
-        })
-        .says("cores of two kinds"),
+        row("B8", SCALES, Untestable, |m| times("B8", m, NOTE).on(siblings::alone(m))),
+        row("B8", SCALES, Untestable, |m| times("B8", &of_two_kinds(m), NOTE))
+            .says("cores of two kinds"),
         row("B8", ALL_SCALE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALL_SCALE, DoesNotHold, |m| padded(m, "B8", 30.0))
             .says("int++: 8 threads over one: 1.50"),
         row("B8", ALL_SCALE, Inconclusive, |m| padded(m, "B8", 24.0)),
-        row("B8", ALL_SCALE, Untestable, |m| {
-            times("B8", m, NOTE).on(siblings::alone(m))
-        }),
-        row("B8", ALL_SCALE, Untestable, |m| {
-            times("B8", &of_two_kinds(m), NOTE)
-        })
-        .says("cores of two kinds"),
+        row("B8", ALL_SCALE, Untestable, |m| times("B8", m, NOTE).on(siblings::alone(m))),
+        row("B8", ALL_SCALE, Untestable, |m| times("B8", &of_two_kinds(m), NOTE))
+            .says("cores of two kinds"),
         row("B8", ALIKE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALIKE, DoesNotHold, |m| {
-            let slow = Times {
-                dense: [30.0, 420.0],
-                ..NOTE
-            };
+            let slow = Times { dense: [30.0, 420.0], ..NOTE };
             times("B8", m, slow)
         })
         .says("int++: dense over one place: 1.50"),
         row("B8", ALIKE, Inconclusive, |m| {
-            let slow = Times {
-                dense: [22.0, 420.0],
-                ..NOTE
-            };
+            let slow = Times { dense: [22.0, 420.0], ..NOTE };
             times("B8", m, slow)
         }),
-        row("B8", ALIKE, Untestable, |m| {
-            times("B8", m, NOTE).without(|_, threads| threads == 1.0)
-        })
-        .says("was not measured at 1"),
+        row("B8", ALIKE, Untestable, |m| times("B8", m, NOTE).without(|_, threads| threads == 1.0))
+            .says("was not measured at 1"),
         row("B8", ALIKE, Holds, |m| {
             times("B8", m, NOTE).without(|series, _| series.starts_with("parking_lot"))
         }),
@@ -161,25 +127,17 @@ pub fn rows() -> Vec<Row> {
         // A lock that becomes slower does not scale.
         row("B9", FLAT, Holds, |m| flat(m, 0.2)).says("4 threads over two: 5.0"),
         row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
-        row("B9", FLAT, Untestable, |m| {
-            flat(m, 1.0).on(siblings::alone(m))
-        }),
+        row("B9", FLAT, Untestable, |m| flat(m, 1.0).on(siblings::alone(m))),
         row("B9", APART, Holds, |m| times("B9", m, NOTE)),
         row("B9", APART, DoesNotHold, |m| padded(m, "B9", 600.0))
             .says("side by side over apart: 0.70"),
         row("B9", APART, Inconclusive, |m| padded(m, "B9", 420.0)),
-        row("B9", APART, Untestable, |m| {
-            times("B9", m, NOTE).on(siblings::alone(m))
-        }),
+        row("B9", APART, Untestable, |m| times("B9", m, NOTE).on(siblings::alone(m))),
         row("F1", DAMAGE, Holds, |m| false_sharing("F1", m, 200.0)),
         row("F1", DAMAGE, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
-        row("F1", DAMAGE, Inconclusive, |m| {
-            false_sharing("F1", m, 176.0)
-        }),
-        row("F1", DAMAGE, Untestable, |m| {
-            false_sharing("F1", m, 100.0).on(siblings::alone(m))
-        })
-        .says("the test needs 2 cores, and the record does not say how many there were"),
+        row("F1", DAMAGE, Inconclusive, |m| false_sharing("F1", m, 176.0)),
+        row("F1", DAMAGE, Untestable, |m| false_sharing("F1", m, 100.0).on(siblings::alone(m)))
+            .says("the test needs 2 cores, and the record does not say how many there were"),
         row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
         row("F1", ATOMIC, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
         row("F1", ATOMIC, Inconclusive, |m| false_sharing("F1", m, 40.0)),
@@ -188,24 +146,16 @@ pub fn rows() -> Vec<Row> {
         }),
         row("F1", INNOCENT, Holds, |m| padded(m, "F1", 20.0)),
         row("F1", INNOCENT, DoesNotHold, |m| padded(m, "F1", 40.0)).says("4 threads over one: 2.0"),
-        row("F1", INNOCENT, Inconclusive, |m| {
-            padded(m, "F1", 20.0 * 1.57)
-        }),
+        row("F1", INNOCENT, Inconclusive, |m| padded(m, "F1", 20.0 * 1.57)),
         row("F1", INNOCENT, Untestable, |m| {
             padded(m, "F1", 20.0).without(|_, threads| threads == 4.0)
         }),
-        row("F1", INNOCENT, Untestable, |m| {
-            padded(&of_two_kinds(m), "F1", 20.0)
-        })
-        .says("cores of two kinds"),
+        row("F1", INNOCENT, Untestable, |m| padded(&of_two_kinds(m), "F1", 20.0))
+            .says("cores of two kinds"),
         row("F2", PACKAGE, Holds, |m| false_sharing("F2", m, 30.0)),
-        row("F2", PACKAGE, DoesNotHold, |m| {
-            false_sharing("F2", m, 100.0)
-        })
-        .says("with 4 threads: 5.0"),
-        row("F2", PACKAGE, Inconclusive, |m| {
-            false_sharing("F2", m, 20.0 * 1.81)
-        }),
+        row("F2", PACKAGE, DoesNotHold, |m| false_sharing("F2", m, 100.0))
+            .says("with 4 threads: 5.0"),
+        row("F2", PACKAGE, Inconclusive, |m| false_sharing("F2", m, 20.0 * 1.81)),
         row("F2", PACKAGE, Untestable, two_packages).says("not all in one package"),
     ];
     // One claim per method of adding.
@@ -229,10 +179,8 @@ pub fn rows() -> Vec<Row> {
                 of_twelve(m, 20.0).without(|_, threads| threads == 12.0)
             })
             .says("was timed on 8 of 12 cores: `--profile full` times all of them"),
-            row("B8", scales, Untestable, |m| {
-                times("B8", &siblings_first(m), NOTE)
-            })
-            .says("threads take hyper-threads before cores"),
+            row("B8", scales, Untestable, |m| times("B8", &siblings_first(m), NOTE))
+                .says("threads take hyper-threads before cores"),
         ]);
     }
     for (way, cycles) in OVERHEADS {
@@ -242,10 +190,7 @@ pub fn rows() -> Vec<Row> {
                 .says("nanoseconds longer with 8 threads"),
             // Of twelve threads, four have another line.
             row("B8", way, Holds, |m| {
-                let full = Machine {
-                    full: true,
-                    ..with_cores(m, 12)
-                };
+                let full = Machine { full: true, ..with_cores(m, 12) };
                 Planted::new("B8", &full, |series, threads| {
                     let dense = series.ends_with("dense") && threads <= 8.0;
                     time(if dense { 4000.0 } else { 20.0 })
@@ -253,9 +198,7 @@ pub fn rows() -> Vec<Row> {
             })
             .says("longer with 8 threads"),
             row("B8", way, Inconclusive, cycles),
-            row("B8", way, Untestable, |m| {
-                times("B8", m, NOTE).on(siblings::alone(m))
-            }),
+            row("B8", way, Untestable, |m| times("B8", m, NOTE).on(siblings::alone(m))),
         ]);
     }
     rows

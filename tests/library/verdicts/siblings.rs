@@ -30,8 +30,5 @@ pub fn without(machine: &Machine) -> Machine {
 
 /// Nothing is known about the machine's CPUs.
 pub fn alone(machine: &Machine) -> Machine {
-    Machine {
-        cpu_order: CpuOrder::default(),
-        ..machine.clone()
-    }
+    Machine { cpu_order: CpuOrder::default(), ..machine.clone() }
 }

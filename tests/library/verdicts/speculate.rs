@@ -37,34 +37,20 @@ pub fn rows() -> Vec<Row> {
         })
         .says("was not measured at 0"),
         row("E41", MISSES, Holds, |m| loads(m, 67.0, 120.0, 130.0)),
-        row("E41", MISSES, DoesNotHold, |m| {
-            loads(m, 130.0, 130.0, 130.0)
-        }),
-        row("E41", MISSES, Inconclusive, |m| {
-            loads(m, 97.5, 130.0, 130.0)
-        }),
-        row("E41", MISSES, Untestable, |m| {
-            loads(&with_memory(m, 16 << 20), 67.0, 120.0, 130.0)
-        })
-        .says("is not in the range"),
+        row("E41", MISSES, DoesNotHold, |m| loads(m, 130.0, 130.0, 130.0)),
+        row("E41", MISSES, Inconclusive, |m| loads(m, 97.5, 130.0, 130.0)),
+        row("E41", MISSES, Untestable, |m| loads(&with_memory(m, 16 << 20), 67.0, 120.0, 130.0))
+            .says("is not in the range"),
         row("E41", SHARED, Holds, |m| loads(m, 67.0, 120.0, 130.0)),
         // The CPU predicts the pair, so a shared address takes no longer than separate ones.
         row("E41", SHARED, DoesNotHold, |m| loads(m, 67.0, 120.0, 63.0))
             .says("shared over apart: 0.94"),
-        row("E41", SHARED, Inconclusive, |m| {
-            loads(m, 67.0, 120.0, 100.5)
-        }),
-        row("E41", SHARED, Untestable, |m| {
-            loads(m, 67.0, 120.0, 130.0).without(|_, x| x == 100.0)
-        })
-        .says("was not measured at 100"),
+        row("E41", SHARED, Inconclusive, |m| loads(m, 67.0, 120.0, 100.5)),
+        row("E41", SHARED, Untestable, |m| loads(m, 67.0, 120.0, 130.0).without(|_, x| x == 100.0))
+            .says("was not measured at 100"),
         row("E41", SOMETIMES, Holds, |m| loads(m, 67.0, 120.0, 130.0)),
-        row("E41", SOMETIMES, DoesNotHold, |m| {
-            loads(m, 67.0, 68.0, 130.0)
-        }),
-        row("E41", SOMETIMES, Inconclusive, |m| {
-            loads(m, 67.0, 80.4, 130.0)
-        }),
+        row("E41", SOMETIMES, DoesNotHold, |m| loads(m, 67.0, 68.0, 130.0)),
+        row("E41", SOMETIMES, Inconclusive, |m| loads(m, 67.0, 80.4, 130.0)),
         row("E41", SOMETIMES, Untestable, |m| {
             loads(m, 67.0, 120.0, 130.0).without(|_, x| x == 6.25)
         })

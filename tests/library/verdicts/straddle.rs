@@ -21,20 +21,13 @@ struct Costs {
     pages: f64,
 }
 
-const USUAL: Costs = Costs {
-    start: 4.0,
-    within: 4.0,
-    lines: 8.0,
-    pages: 40.0,
-};
+const USUAL: Costs = Costs { start: 4.0, within: 4.0, lines: 8.0, pages: 40.0 };
 
 impl Costs {
     /// The cost of a point in any series of the family.
     fn of(&self, series: &str, x: f64) -> f64 {
-        let bytes = series
-            .split_whitespace()
-            .find_map(|word| word.parse::<f64>().ok())
-            .expect("a width");
+        let bytes =
+            series.split_whitespace().find_map(|word| word.parse::<f64>().ok()).expect("a width");
         match x {
             0.0 => self.start,
             _ if x + bytes <= 64.0 => self.within,
@@ -50,11 +43,7 @@ impl Costs {
     /// Loads or stores with these costs; the others have the usual costs.
     fn throughput(self, machine: &Machine, verb: &str) -> Planted {
         Planted::new("X6", machine, |series, x| {
-            let costs = if series.starts_with(verb) {
-                &self
-            } else {
-                &USUAL
-            };
+            let costs = if series.starts_with(verb) { &self } else { &USUAL };
             time(costs.of(series, x))
         })
     }
@@ -78,10 +67,7 @@ const fn paged(pages: f64) -> Costs {
 /// A CPU whose widest accesses have 16 bytes.
 fn narrow(id: &str, machine: &Machine) -> Planted {
     let usual = Planted::new(id, machine, |series, x| time(USUAL.of(series, x)));
-    usual.lacking(
-        &["32 bytes", "64 bytes"],
-        "this CPU has no accesses of so many bytes",
-    )
+    usual.lacking(&["32 bytes", "64 bytes"], "this CPU has no accesses of so many bytes")
 }
 
 fn latency() -> Vec<Row> {
@@ -103,10 +89,8 @@ fn latency() -> Vec<Row> {
         row("X5", line, DoesNotHold, |m| across(20.0).latency(m))
             .says("across two lines over in one, at most, with 4 bytes: 5.0"),
         row("X5", line, Inconclusive, |m| across(16.0).latency(m)),
-        row("X5", line, Untestable, |m| {
-            USUAL.latency(m).without(|_, x| x == 63.0)
-        })
-        .says("`4 bytes` was not measured at 63"),
+        row("X5", line, Untestable, |m| USUAL.latency(m).without(|_, x| x == 63.0))
+            .says("`4 bytes` was not measured at 63"),
         row("X5", page, Holds, |m| USUAL.latency(m)),
         row("X5", page, DoesNotHold, |m| paged(8.0).latency(m))
             .says("across two pages over across two lines, at least, with 4 bytes: 1.0"),
@@ -125,9 +109,7 @@ fn latency() -> Vec<Row> {
         row("X5", l2, DoesNotHold, |m| across(17.0).latency(m)),
         row("X5", l2, Inconclusive, |m| across(16.0).latency(m)),
         row("X5", l2, Untestable, |m| {
-            USUAL
-                .latency(m)
-                .without(|series, _| series.contains("random"))
+            USUAL.latency(m).without(|series, _| series.contains("random"))
         })
         .says("`8 bytes, random in L2` was not measured at 0"),
     ]
@@ -139,13 +121,9 @@ macro_rules! lines {
         [
             row("X6", $claim, Holds, |m| across(9.0).throughput(m, $verb)),
             row("X6", $claim, Holds, |m| narrow("X6", m)),
-            row("X6", $claim, DoesNotHold, |m| {
-                across(20.0).throughput(m, $verb)
-            })
-            .says("across two lines over in one, at most, with 4 bytes: 5.0"),
-            row("X6", $claim, Inconclusive, |m| {
-                across(16.0).throughput(m, $verb)
-            }),
+            row("X6", $claim, DoesNotHold, |m| across(20.0).throughput(m, $verb))
+                .says("across two lines over in one, at most, with 4 bytes: 5.0"),
+            row("X6", $claim, Inconclusive, |m| across(16.0).throughput(m, $verb)),
             row("X6", $claim, Untestable, |m| {
                 USUAL
                     .throughput(m, $verb)
@@ -162,13 +140,9 @@ macro_rules! pages {
         [
             row("X6", $claim, Holds, |m| USUAL.throughput(m, $verb)),
             row("X6", $claim, Holds, |m| narrow("X6", m)),
-            row("X6", $claim, DoesNotHold, |m| {
-                paged(8.0).throughput(m, $verb)
-            })
-            .says("across two pages over across two lines, at least, with 4 bytes: 1.0"),
-            row("X6", $claim, Inconclusive, |m| {
-                paged(8.8).throughput(m, $verb)
-            }),
+            row("X6", $claim, DoesNotHold, |m| paged(8.0).throughput(m, $verb))
+                .says("across two pages over across two lines, at least, with 4 bytes: 1.0"),
+            row("X6", $claim, Inconclusive, |m| paged(8.8).throughput(m, $verb)),
             row("X6", $claim, Untestable, |m| {
                 USUAL
                     .throughput(m, $verb)

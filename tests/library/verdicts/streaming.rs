@@ -85,12 +85,8 @@ pub fn rows() -> Vec<Row> {
         })
         .says("`cached stores` was not measured at 16"),
         row("E4", BY_ROW, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
-        row("E4", BY_ROW, DoesNotHold, |m| {
-            matrix(m, [5.0, 14.1, 6.0, 17.8])
-        }),
-        row("E4", BY_ROW, Inconclusive, |m| {
-            matrix(m, [5.0, 14.1, 5.5, 17.8])
-        }),
+        row("E4", BY_ROW, DoesNotHold, |m| matrix(m, [5.0, 14.1, 6.0, 17.8])),
+        row("E4", BY_ROW, Inconclusive, |m| matrix(m, [5.0, 14.1, 5.5, 17.8])),
         row("E4", BY_ROW, Untestable, |m| {
             // Only the larger matrix is missing.
             matrix(m, [5.0; 4]).without(|_, x| x > 36e6)
@@ -104,42 +100,25 @@ pub fn rows() -> Vec<Row> {
             })
         }),
         row("E4", BY_ROW, Untestable, |m| {
-            matrix(
-                &with_memory(&with_last_level(m, 768.0), 256 << 20),
-                [5.3, 14.1, 5.3, 17.8],
-            )
+            matrix(&with_memory(&with_last_level(m, 768.0), 256 << 20), [5.3, 14.1, 5.3, 17.8])
         })
         .says("each matrix lies in the last level of 768 MiB"),
         row("E4", COLUMN, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
-        row("E4", COLUMN, DoesNotHold, |m| {
-            matrix(m, [5.3, 4.0, 5.3, 17.8])
-        }),
-        row("E4", COLUMN, Inconclusive, |m| {
-            matrix(m, [5.3, 5.3, 5.3, 17.8])
-        }),
+        row("E4", COLUMN, DoesNotHold, |m| matrix(m, [5.3, 4.0, 5.3, 17.8])),
+        row("E4", COLUMN, Inconclusive, |m| matrix(m, [5.3, 5.3, 5.3, 17.8])),
         row("E4", COLUMN, Untestable, |m| {
             matrix(m, [5.0; 4]).without(|series, _| series == "normal, by column")
         }),
-        row("E4", COLUMN_NT, Holds, |m| {
-            matrix(m, [5.3, 14.1, 5.3, 17.8])
-        }),
-        row("E4", COLUMN_NT, DoesNotHold, |m| {
-            matrix(m, [5.3, 14.1, 5.3, 12.0])
-        }),
-        row("E4", COLUMN_NT, Inconclusive, |m| {
-            matrix(m, [5.3, 14.1, 5.3, 14.1])
-        }),
+        row("E4", COLUMN_NT, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
+        row("E4", COLUMN_NT, DoesNotHold, |m| matrix(m, [5.3, 14.1, 5.3, 12.0])),
+        row("E4", COLUMN_NT, Inconclusive, |m| matrix(m, [5.3, 14.1, 5.3, 14.1])),
         row("E4", COLUMN_NT, Untestable, |m| {
             Planted::new("E4", m, |_, _| Value::Untestable("256000000 bytes refused"))
         })
         .says("256000000 bytes refused"),
         row("E4", TWICE, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
-        row("E4", TWICE, DoesNotHold, |m| {
-            matrix(m, [5.3, 14.1, 5.3, 8.0])
-        }),
-        row("E4", TWICE, Inconclusive, |m| {
-            matrix(m, [5.3, 14.1, 5.3, 10.6])
-        }),
+        row("E4", TWICE, DoesNotHold, |m| matrix(m, [5.3, 14.1, 5.3, 8.0])),
+        row("E4", TWICE, Inconclusive, |m| matrix(m, [5.3, 14.1, 5.3, 10.6])),
         row("E4", TWICE, Untestable, |m| {
             matrix(m, [5.0; 4]).without(|series, _| series == "non-temporal, by row")
         }),

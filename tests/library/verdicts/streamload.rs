@@ -19,11 +19,7 @@ fn loads(machine: &Machine, width: &str, faster: [f64; 4]) -> Planted {
             "16" => series == "movntdqa",
             _ => series.starts_with("vmovntdqa") && series.contains(width),
         };
-        time(if of_width {
-            plain * by_level(machine, x, faster)
-        } else {
-            plain
-        })
+        time(if of_width { plain * by_level(machine, x, faster) } else { plain })
     })
 }
 
@@ -45,17 +41,11 @@ fn lacking(machine: &Machine, word: &str) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("E5", NARROW, Holds, |m| loads(m, "16", [1.0; 4])),
-        row("E5", NARROW, DoesNotHold, |m| {
-            loads(m, "16", [0.5, 1.0, 1.0, 1.0])
-        })
-        .says("bandwidth in L1d, 16 bytes: 0.50"),
-        row("E5", NARROW, DoesNotHold, |m| {
-            loads(m, "16", [1.0, 1.0, 1.0, 1.3])
-        })
-        .says("bandwidth in memory, 16 bytes: 1.30"),
-        row("E5", NARROW, Inconclusive, |m| {
-            loads(m, "16", [1.0, 1.0, 1.0, 1.1])
-        }),
+        row("E5", NARROW, DoesNotHold, |m| loads(m, "16", [0.5, 1.0, 1.0, 1.0]))
+            .says("bandwidth in L1d, 16 bytes: 0.50"),
+        row("E5", NARROW, DoesNotHold, |m| loads(m, "16", [1.0, 1.0, 1.0, 1.3]))
+            .says("bandwidth in memory, 16 bytes: 1.30"),
+        row("E5", NARROW, Inconclusive, |m| loads(m, "16", [1.0, 1.0, 1.0, 1.1])),
         row("E5", NARROW, Untestable, |m| lacking(m, "movntdqa")).says("this CPU lacks it"),
         row("E5", WIDE, Holds, |m| loads(m, "32", [1.0; 4])),
         // A CPU without AVX-512: the claim is still judged on the loads of 32 bytes.
@@ -68,25 +58,17 @@ pub fn rows() -> Vec<Row> {
         .says("this CPU has no loads of 64 bytes"),
         // The loads of 64 bytes were refused for another reason.
         row("E5", WIDE, Untestable, |m| lacking(m, "64 bytes")).says("this CPU lacks it"),
-        row("E5", WIDE, DoesNotHold, |m| {
-            loads(m, "32", [1.0, 0.5, 1.0, 1.0])
-        })
-        .says("bandwidth in L2, 32 bytes: 0.50"),
-        row("E5", WIDE, DoesNotHold, |m| {
-            loads(m, "64", [1.0, 1.0, 1.0, 1.3])
-        })
-        .says("bandwidth in memory, 64 bytes: 1.30"),
-        row("E5", WIDE, Inconclusive, |m| {
-            loads(m, "64", [1.1, 1.0, 1.0, 1.0])
-        }),
+        row("E5", WIDE, DoesNotHold, |m| loads(m, "32", [1.0, 0.5, 1.0, 1.0]))
+            .says("bandwidth in L2, 32 bytes: 0.50"),
+        row("E5", WIDE, DoesNotHold, |m| loads(m, "64", [1.0, 1.0, 1.0, 1.3]))
+            .says("bandwidth in memory, 64 bytes: 1.30"),
+        row("E5", WIDE, Inconclusive, |m| loads(m, "64", [1.1, 1.0, 1.0, 1.0])),
         row("E5", WIDE, Untestable, |m| lacking(m, "bytes")).says("this CPU lacks it"),
         row("E5", SPARED, Holds, |m| laps(m, [2.0, 1.0, 2.0])),
         row("E5", SPARED, DoesNotHold, |m| laps(m, [2.0, 1.0, 1.0])),
         row("E5", SPARED, Inconclusive, |m| laps(m, [1.3, 0.5, 1.0])),
-        row("E5", SPARED, Untestable, |m| {
-            lacking(m, "lap after movntdqa")
-        })
-        .says("this CPU lacks it"),
+        row("E5", SPARED, Untestable, |m| lacking(m, "lap after movntdqa"))
+            .says("this CPU lacks it"),
         row("E5", EVICTED, Holds, |m| laps(m, [2.0, 1.0, 2.0])),
         row("E5", EVICTED, DoesNotHold, |m| laps(m, [2.0, 2.0, 2.0])),
         row("E5", EVICTED, Inconclusive, |m| laps(m, [1.3, 1.0, 1.3])),

@@ -29,12 +29,8 @@ pub const EXACT: &[super::Exact] = &[("D12", ".1"), ("D12", ".2"), ("D12", ".3")
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D11", FORMULA, Holds, |m| {
-            Planted::new("D11", m, |_, _| Value::Counted(0.0))
-        }),
-        row("D11", FORMULA, DoesNotHold, |m| {
-            Planted::new("D11", m, |_, _| Value::Counted(1.0))
-        }),
+        row("D11", FORMULA, Holds, |m| Planted::new("D11", m, |_, _| Value::Counted(0.0))),
+        row("D11", FORMULA, DoesNotHold, |m| Planted::new("D11", m, |_, _| Value::Counted(1.0))),
         row("D11", FORMULA, Untestable, |m| {
             Planted::new("D11", m, |_, _| Value::Untestable("/sys is not mounted"))
         })
@@ -92,8 +88,6 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("NPAD=7"),
-        row("D13", SIZES, Untestable, |m| {
-            Planted::new("D13", m, |_, _| Value::Missing)
-        }),
+        row("D13", SIZES, Untestable, |m| Planted::new("D13", m, |_, _| Value::Missing)),
     ]
 }

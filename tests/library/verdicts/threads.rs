@@ -16,18 +16,11 @@ struct Slower {
 }
 
 /// The paper's values; for one list, the values that it would expect.
-const PAPER: Slower = Slower {
-    one_list: [50.0, 10.0, 5.0, 1.2],
-    own_lists: [1.0, 1.0, 1.0, 1.3],
-    four: 2.4,
-};
+const PAPER: Slower =
+    Slower { one_list: [50.0, 10.0, 5.0, 1.2], own_lists: [1.0, 1.0, 1.0, 1.3], four: 2.4 };
 
 /// No thread slows another one down.
-const ALONE: Slower = Slower {
-    one_list: [1.0; 4],
-    own_lists: [1.0; 4],
-    four: 1.0,
-};
+const ALONE: Slower = Slower { one_list: [1.0; 4], own_lists: [1.0; 4], four: 1.0 };
 
 fn threads(series: &str) -> usize {
     let number = series.rsplit(", ").find(|part| part.contains(" thread"));
@@ -38,11 +31,7 @@ fn threads(series: &str) -> usize {
 fn plant(id: &str, machine: &Machine, slower: Slower) -> Planted {
     Planted::new(id, machine, |series, x| {
         let alone = by_level(machine, x, [4.0, 16.0, 60.0, 400.0]);
-        let threads = if series.ends_with("1 thread") {
-            1
-        } else {
-            threads(series)
-        };
+        let threads = if series.ends_with("1 thread") { 1 } else { threads(series) };
         let mut factors = match series {
             _ if threads == 1 => [1.0; 4],
             _ if series.ends_with("one list") => slower.one_list,
@@ -68,11 +57,7 @@ fn in_llc(machine: &Machine, factor: f64) -> Planted {
 
 fn in_memory(id: &str, machine: &Machine, two: f64, four: f64) -> Planted {
     let own_lists = [1.0, 1.0, 1.0, two];
-    let slower = Slower {
-        own_lists,
-        four,
-        ..PAPER
-    };
+    let slower = Slower { own_lists, four, ..PAPER };
     plant(id, machine, slower)
 }
 
@@ -120,70 +105,38 @@ const FAR: &str = ".3";
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         row("D26", READ_SHARED, Holds, |m| plant("D26", m, ALONE)),
-        row("D26", READ_SHARED, DoesNotHold, |m| {
-            on_one_list("D26", m, 1.5)
-        })
-        .says("over one, L2: 1.50"),
+        row("D26", READ_SHARED, DoesNotHold, |m| on_one_list("D26", m, 1.5))
+            .says("over one, L2: 1.50"),
         row("D26", READ_SHARED, Holds, |m| {
             let one_list = [3.0, 1.0, 1.0, 1.0];
             plant("D26", m, Slower { one_list, ..ALONE })
         }),
-        row("D26", READ_SHARED, Inconclusive, |m| {
-            on_one_list("D26", m, 1.15)
-        }),
-        row("D26", READ_SHARED, Untestable, |m| {
-            cores(plant("D26", m, ALONE), 1)
-        })
-        .says("the test needs 2 cores"),
+        row("D26", READ_SHARED, Inconclusive, |m| on_one_list("D26", m, 1.15)),
+        row("D26", READ_SHARED, Untestable, |m| cores(plant("D26", m, ALONE), 1))
+            .says("the test needs 2 cores"),
         row("D26", QUICKER, Holds, |m| plant("D26", m, PAPER)),
-        row("D26", QUICKER, DoesNotHold, |m| {
-            in_memory("D26", m, 0.7, 0.7)
-        })
-        .says("own lists over one: 0.70"),
-        row("D26", QUICKER, Inconclusive, |m| {
-            in_memory("D26", m, 0.9, 0.9)
-        }),
-        row("D26", QUICKER, Untestable, |m| {
-            cores(plant("D26", m, PAPER), 1)
-        }),
+        row("D26", QUICKER, DoesNotHold, |m| in_memory("D26", m, 0.7, 0.7))
+            .says("own lists over one: 0.70"),
+        row("D26", QUICKER, Inconclusive, |m| in_memory("D26", m, 0.9, 0.9)),
+        row("D26", QUICKER, Untestable, |m| cores(plant("D26", m, PAPER), 1)),
         row("D27", PING_PONG, Holds, |m| plant("D27", m, PAPER)),
         row("D27", PING_PONG, DoesNotHold, |m| plant("D27", m, ALONE))
             .says("one list over one: 1.00"),
-        row("D27", PING_PONG, Inconclusive, |m| {
-            on_one_list("D27", m, 2.0)
-        }),
-        row("D27", PING_PONG, Untestable, |m| {
-            cores(plant("D27", m, PAPER), 1)
-        }),
+        row("D27", PING_PONG, Inconclusive, |m| on_one_list("D27", m, 2.0)),
+        row("D27", PING_PONG, Untestable, |m| cores(plant("D27", m, PAPER), 1)),
         row("D27", INEFFECTIVE, Holds, |m| plant("D27", m, PAPER)),
-        row("D27", INEFFECTIVE, DoesNotHold, |m| {
-            on_one_list("D27", m, 3.0)
-        })
-        .says("0.75"),
-        row("D27", INEFFECTIVE, Inconclusive, |m| {
-            on_one_list("D27", m, 4.0)
-        }),
-        row("D27", INEFFECTIVE, Untestable, |m| {
-            cores(plant("D27", m, PAPER), 1)
-        }),
+        row("D27", INEFFECTIVE, DoesNotHold, |m| on_one_list("D27", m, 3.0)).says("0.75"),
+        row("D27", INEFFECTIVE, Inconclusive, |m| on_one_list("D27", m, 4.0)),
+        row("D27", INEFFECTIVE, Untestable, |m| cores(plant("D27", m, PAPER), 1)),
         row("D28", ".3", Holds, |m| plant("D28", m, PAPER)),
         row("D28", ".3", DoesNotHold, |m| plant("D28", m, ALONE)),
         row("D28", ".3", Inconclusive, |m| on_one_list("D28", m, 2.0)),
-        row("D28", ".3", Untestable, |m| {
-            cores(plant("D28", m, PAPER), 1)
-        }),
+        row("D28", ".3", Untestable, |m| cores(plant("D28", m, PAPER), 1)),
         row("D29", NEXT_TO_NOTHING, Holds, |m| plant("D29", m, PAPER)),
-        row("D29", NEXT_TO_NOTHING, DoesNotHold, |m| {
-            plant("D29", m, ALONE)
-        })
-        .says("2.00"),
-        row("D29", NEXT_TO_NOTHING, Inconclusive, |m| {
-            in_memory("D29", m, 1.2, 2.0)
-        }),
-        row("D29", NEXT_TO_NOTHING, Untestable, |m| {
-            cores(plant("D29", m, PAPER), 2)
-        })
-        .says("the test needs 4 cores, and this process may use only 2"),
+        row("D29", NEXT_TO_NOTHING, DoesNotHold, |m| plant("D29", m, ALONE)).says("2.00"),
+        row("D29", NEXT_TO_NOTHING, Inconclusive, |m| in_memory("D29", m, 1.2, 2.0)),
+        row("D29", NEXT_TO_NOTHING, Untestable, |m| cores(plant("D29", m, PAPER), 2))
+            .says("the test needs 4 cores, and this process may use only 2"),
         row("D30", NEAR, Holds, |m| plant("D30", m, PAPER)),
         row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2: 0.67"),
         row("D30", NEAR, Inconclusive, |m| in_l2("D30", m, 1.0 / 0.85)),
@@ -195,68 +148,42 @@ pub fn rows() -> Vec<Row> {
         row("D30", FAR, Holds, |m| plant("D30", m, PAPER)),
         row("D30", FAR, DoesNotHold, |m| in_memory("D30", m, 0.8, 0.8)).says("last level: 1.25"),
         row("D30", FAR, DoesNotHold, |m| plant("D30", m, ALONE)).says("last level: 1.0"),
-        row("D30", FAR, Inconclusive, |m| {
-            in_memory("D30", m, 1.0 / 0.9, 1.2)
-        }),
+        row("D30", FAR, Inconclusive, |m| in_memory("D30", m, 1.0 / 0.9, 1.2)),
         row("D30", FAR, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
         row("D30", ".5", Holds, |m| plant("D30", m, PAPER)),
         row("D30", ".5", DoesNotHold, |m| plant("D30", m, ALONE)).says("over one: 2.00"),
         row("D30", ".5", Inconclusive, |m| on_one_list("D30", m, 2.0)),
-        row("D30", ".5", Untestable, |m| {
-            cores(plant("D30", m, PAPER), 1)
-        }),
+        row("D30", ".5", Untestable, |m| cores(plant("D30", m, PAPER), 1)),
     ];
     rows.extend([
         row("D26", TWO_READ, Holds, |m| plant("D26", m, PAPER)),
         row("D26", TWO_READ, DoesNotHold, |m| plant("D26", m, ALONE)),
-        row("D26", TWO_READ, Inconclusive, |m| {
-            in_memory("D26", m, 1.1, 1.1)
-        }),
-        row("D26", TWO_READ, Untestable, |m| {
-            cores(plant("D26", m, PAPER), 1)
-        }),
+        row("D26", TWO_READ, Inconclusive, |m| in_memory("D26", m, 1.1, 1.1)),
+        row("D26", TWO_READ, Untestable, |m| cores(plant("D26", m, PAPER), 1)),
         row("D26", FOUR_READ, Holds, |m| plant("D26", m, PAPER)),
         row("D26", FOUR_READ, DoesNotHold, |m| plant("D26", m, ALONE)),
-        row("D26", FOUR_READ, Inconclusive, |m| {
-            in_memory("D26", m, 1.1, 1.15)
-        }),
-        row("D26", FOUR_READ, Untestable, |m| {
-            cores(plant("D26", m, PAPER), 2)
-        }),
+        row("D26", FOUR_READ, Inconclusive, |m| in_memory("D26", m, 1.1, 1.15)),
+        row("D26", FOUR_READ, Untestable, |m| cores(plant("D26", m, PAPER), 2)),
         row("D27", TWO_WRITE, Holds, |m| plant("D27", m, PAPER)),
-        row("D27", TWO_WRITE, DoesNotHold, |m| {
-            in_memory("D27", m, 0.8, 1.0)
-        }),
+        row("D27", TWO_WRITE, DoesNotHold, |m| in_memory("D27", m, 0.8, 1.0)),
         row("D27", TWO_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),
-        row("D27", TWO_WRITE, Inconclusive, |m| {
-            in_memory("D27", m, 1.1, 1.0)
-        }),
+        row("D27", TWO_WRITE, Inconclusive, |m| in_memory("D27", m, 1.1, 1.0)),
         row("D27", TWO_WRITE, Untestable, |m| refused("D27", m)),
         row("D27", FOUR_WRITE, Holds, |m| plant("D27", m, PAPER)),
         row("D27", FOUR_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),
-        row("D27", FOUR_WRITE, Inconclusive, |m| {
-            in_memory("D27", m, 1.1, 1.15)
-        }),
-        row("D27", FOUR_WRITE, Untestable, |m| {
-            cores(plant("D27", m, PAPER), 2)
-        }),
+        row("D27", FOUR_WRITE, Inconclusive, |m| in_memory("D27", m, 1.1, 1.15)),
+        row("D27", FOUR_WRITE, Untestable, |m| cores(plant("D27", m, PAPER), 2)),
         row("D28", TWO_RANDOM, Holds, |m| plant("D28", m, PAPER)),
         row("D28", TWO_RANDOM, DoesNotHold, |m| plant("D28", m, ALONE)),
         // As in the figure: not yet at four times the last level.
         row("D28", TWO_RANDOM, Holds, |m| {
             let first = m.in_memory() as f64;
             Planted::new("D28", m, |series, x| {
-                time(if threads(series) > 1 && x > first {
-                    520.0
-                } else {
-                    400.0
-                })
+                time(if threads(series) > 1 && x > first { 520.0 } else { 400.0 })
             })
         })
         .says("2 threads, own lists over one: 1.30"),
-        row("D28", TWO_RANDOM, Inconclusive, |m| {
-            in_memory("D28", m, 1.1, 2.0)
-        }),
+        row("D28", TWO_RANDOM, Inconclusive, |m| in_memory("D28", m, 1.1, 2.0)),
         row("D28", TWO_RANDOM, Untestable, |m| {
             let memory = m.ranges.memory;
             plant("D28", m, PAPER).without(|_, x| memory.holds(x))
@@ -264,12 +191,8 @@ pub fn rows() -> Vec<Row> {
         .says("was not measured"),
         row("D28", FOUR_RANDOM, Holds, |m| plant("D28", m, PAPER)),
         row("D28", FOUR_RANDOM, DoesNotHold, |m| plant("D28", m, ALONE)),
-        row("D28", FOUR_RANDOM, Inconclusive, |m| {
-            in_memory("D28", m, 1.1, 1.5)
-        }),
-        row("D28", FOUR_RANDOM, Untestable, |m| {
-            cores(plant("D28", m, PAPER), 2)
-        }),
+        row("D28", FOUR_RANDOM, Inconclusive, |m| in_memory("D28", m, 1.1, 1.5)),
+        row("D28", FOUR_RANDOM, Untestable, |m| cores(plant("D28", m, PAPER), 2)),
         row("D27", ".3", Holds, |m| plant("D27", m, PAPER)),
         row("D27", ".3", DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2: 1.50"),
         row("D27", ".3", Inconclusive, |m| in_l2("D27", m, 1.15)),
@@ -277,9 +200,7 @@ pub fn rows() -> Vec<Row> {
         row("D28", ".4", Holds, |m| plant("D28", m, PAPER)),
         row("D28", ".4", DoesNotHold, |m| in_l2("D28", m, 1.5)),
         row("D28", ".4", Inconclusive, |m| in_l2("D28", m, 1.15)),
-        row("D28", ".4", Untestable, |m| {
-            cores(plant("D28", m, PAPER), 1)
-        }),
+        row("D28", ".4", Untestable, |m| cores(plant("D28", m, PAPER), 1)),
     ]);
     rows.extend(by_the_clock());
     rows.extend(on_cores_of_two_kinds());
@@ -288,9 +209,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend([
             row("D29", way, Holds, |m| plant("D29", m, PAPER)),
             row("D29", way, DoesNotHold, |m| in_memory("D29", m, 1.6, 3.0)).says("over one: 1.25"),
-            row("D29", way, Inconclusive, |m| {
-                in_memory("D29", m, 2.0 / 1.5, 3.0)
-            }),
+            row("D29", way, Inconclusive, |m| in_memory("D29", m, 2.0 / 1.5, 3.0)),
             row("D29", way, Untestable, |m| cores(plant("D29", m, PAPER), 1))
                 .says("the test needs 2 cores"),
         ]);
@@ -301,13 +220,9 @@ pub fn rows() -> Vec<Row> {
 /// More time at a slower clock is fewer core cycles more.
 fn by_the_clock() -> Vec<Row> {
     let mut rows = vec![
-        row("D30", LLC, DoesNotHold, |m| {
-            at_a_slower_clock(in_llc(m, 1.25), 0.8)
-        })
-        .says("the last level: 0.80"),
-        row("D30", NEAR, DoesNotHold, |m| {
-            at_a_slower_clock(in_l2("D30", m, 1.25), 0.8)
-        }),
+        row("D30", LLC, DoesNotHold, |m| at_a_slower_clock(in_llc(m, 1.25), 0.8))
+            .says("the last level: 0.80"),
+        row("D30", NEAR, DoesNotHold, |m| at_a_slower_clock(in_l2("D30", m, 1.25), 0.8)),
         row("D30", FAR, Holds, |m| {
             let slow = in_memory("D30", m, 1.18, 1.18);
             let memory = m.ranges.memory;
@@ -322,10 +237,8 @@ fn by_the_clock() -> Vec<Row> {
         })
         .says("four threads over two: 1.11"),
         // The control is about lines that move, not about the clock of the core.
-        row("D27", ".3", Holds, |m| {
-            at_a_slower_clock(in_l2("D27", m, 1.25), 0.8)
-        })
-        .says("over one, L2: 1.00"),
+        row("D27", ".3", Holds, |m| at_a_slower_clock(in_l2("D27", m, 1.25), 0.8))
+            .says("over one, L2: 1.00"),
     ];
     for (id, claim) in [
         ("D26", TWO_READ),
@@ -350,10 +263,7 @@ fn on_cores_of_two_kinds() -> Vec<Row> {
         row("D26", FOUR_READ, Untestable, |m| hybrid("D26", m, PAPER)).says(mixed),
         row("D27", FOUR_WRITE, Untestable, |m| hybrid("D27", m, PAPER)).says(mixed),
         row("D28", FOUR_RANDOM, Untestable, |m| hybrid("D28", m, PAPER)).says(mixed),
-        row("D29", NEXT_TO_NOTHING, Untestable, |m| {
-            hybrid("D29", m, PAPER)
-        })
-        .says(mixed),
+        row("D29", NEXT_TO_NOTHING, Untestable, |m| hybrid("D29", m, PAPER)).says(mixed),
         // Of the others, those on the first two cores are compared.
         row("D26", QUICKER, Holds, |m| hybrid("D26", m, PAPER)).says("2 threads, own lists"),
         row("D27", ".3", Holds, |m| hybrid("D27", m, PAPER)).says("2 threads, own lists"),
@@ -362,10 +272,8 @@ fn on_cores_of_two_kinds() -> Vec<Row> {
         // One performance core alone has none to be compared with.
         row("D27", INEFFECTIVE, Untestable, |m| {
             let first = vec![m.cpu_order.locations()[0].cpu];
-            let machine = Machine {
-                cpu_order: m.cpu_order.clone().with_performance(first),
-                ..m.clone()
-            };
+            let machine =
+                Machine { cpu_order: m.cpu_order.clone().with_performance(first), ..m.clone() };
             plant("D27", &machine, PAPER)
         })
         .says(mixed),

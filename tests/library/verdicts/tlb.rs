@@ -70,11 +70,7 @@ fn usual(machine: &Machine) -> Planted {
 /// The usual values, with `entries` entries of the second level, both published and reported.
 fn second(machine: &Machine, entries: f64) -> Planted {
     let stated = Value::Counted(entries);
-    let tlbs = Tlbs {
-        published: stated,
-        reported: stated,
-        ..USUAL
-    };
+    let tlbs = Tlbs { published: stated, reported: stated, ..USUAL };
     planted(machine, tlbs)
 }
 
@@ -95,12 +91,8 @@ fn blurred(machine: &Machine, from: f64, to: f64) -> Planted {
 pub fn rows() -> Vec<Row> {
     vec![
         row("X9", FREE, Holds, usual),
-        row("X9", FREE, DoesNotHold, |m| {
-            planted(m, Tlbs { few: 1.5, ..USUAL })
-        }),
-        row("X9", FREE, Inconclusive, |m| {
-            planted(m, Tlbs { few: 1.1, ..USUAL })
-        }),
+        row("X9", FREE, DoesNotHold, |m| planted(m, Tlbs { few: 1.5, ..USUAL })),
+        row("X9", FREE, Inconclusive, |m| planted(m, Tlbs { few: 1.1, ..USUAL })),
         row("X9", FREE, Untestable, |m| {
             usual(m).without(|series, _| series == "as many lines side by side")
         })
@@ -123,17 +115,11 @@ pub fn rows() -> Vec<Row> {
             planted(m, Tlbs { published, ..USUAL })
         })
         .says("32 published, 64 by CPUID"),
-        row("X9", SMALL, DoesNotHold, |m| {
-            planted(m, but(USUAL, |of| of.small = 40.0))
-        }),
+        row("X9", SMALL, DoesNotHold, |m| planted(m, but(USUAL, |of| of.small = 40.0))),
         row("X9", SMALL, Inconclusive, |m| blurred(m, 40.0, 80.0)).says("40.0 to 87.0"),
         row("X9", SMALL, Untestable, |m| {
             let none = Value::Untestable("nobody knows");
-            let tlbs = Tlbs {
-                published: none,
-                reported: none,
-                ..USUAL
-            };
+            let tlbs = Tlbs { published: none, reported: none, ..USUAL };
             planted(m, tlbs)
         })
         .says("nobody knows"),
@@ -147,9 +133,7 @@ pub fn rows() -> Vec<Row> {
         })
         .says("was not measured from 16 pages to 384"),
         row("X9", LARGE, Holds, usual).says("[64.0, 71.0] entries found"),
-        row("X9", LARGE, DoesNotHold, |m| {
-            planted(m, but(USUAL, |of| of.large = 32.0))
-        }),
+        row("X9", LARGE, DoesNotHold, |m| planted(m, but(USUAL, |of| of.large = 32.0))),
         row("X9", LARGE, Inconclusive, |m| blurred(m, 40.0, 80.0)),
         row("X9", LARGE, Untestable, |m| {
             Planted::new("X9", m, |series, _| match series {
@@ -188,9 +172,7 @@ pub fn rows() -> Vec<Row> {
             planted(m, but(USUAL, |of| of.second = 512.0))
         })
         .says("entries found: 5"),
-        row("X9", CONFLICTS, Inconclusive, |m| {
-            planted(m, but(USUAL, |of| of.conflicts = 1.5))
-        }),
+        row("X9", CONFLICTS, Inconclusive, |m| planted(m, but(USUAL, |of| of.conflicts = 1.5))),
         row("X9", CONFLICTS, Untestable, |m| {
             usual(m).without(|series, _| series.ends_with("16 pages apart"))
         }),

@@ -66,12 +66,7 @@ const CORE_2: Kept = Kept {
 };
 
 /// The Pentium 4's values.
-const SIBLINGS: Kept = Kept {
-    read: [0.5; 4],
-    write: [0.55; 4],
-    copy: [0.55; 4],
-    own: [0.5; 4],
-};
+const SIBLINGS: Kept = Kept { read: [0.5; 4], write: [0.55; 4], copy: [0.55; 4], own: [0.5; 4] };
 
 /// Bytes per cycle of one thread: reads; writes and copies.
 const READS: [f64; 4] = [16.0, 16.0, 15.5, 15.4];
@@ -201,20 +196,14 @@ fn fig_3_27() -> Vec<Row> {
             let write = [0.03, 0.65, 0.6, 0.6];
             kept("D39", m, Kept { write, ..CORE_2 })
         }),
-        row("D39", MEMORY, Untestable, |m| {
-            without_one(kept("D39", m, CORE_2), "write")
-        })
-        .says("no point of `write, one thread`"),
-        row("D39", OWN, Untestable, |m| {
-            without_one(kept("D39", m, CORE_2), "copy")
-        }),
+        row("D39", MEMORY, Untestable, |m| without_one(kept("D39", m, CORE_2), "write"))
+            .says("no point of `write, one thread`"),
+        row("D39", OWN, Untestable, |m| without_one(kept("D39", m, CORE_2), "copy")),
     ];
     for claim in [SAME_READ, SAME_WRITE, NO_FASTER, OWN, MEMORY, HALF_IN_L2] {
         rows.push(
-            row("D39", claim, Untestable, |m| {
-                kept("D39", &first_cpu_only(m), CORE_2)
-            })
-            .says("the test needs two cores"),
+            row("D39", claim, Untestable, |m| kept("D39", &first_cpu_only(m), CORE_2))
+                .says("the test needs two cores"),
         );
     }
     rows
@@ -222,16 +211,9 @@ fn fig_3_27() -> Vec<Row> {
 
 fn fig_3_29() -> Vec<Row> {
     /// The Opteron's values.
-    const OPTERON: Kept = Kept {
-        read: [0.8; 4],
-        write: [0.014, 0.1, 0.85, 0.9],
-        ..CORE_2
-    };
+    const OPTERON: Kept = Kept { read: [0.8; 4], write: [0.014, 0.1, 0.85, 0.9], ..CORE_2 };
     /// Writes in L1d are half as fast as in the last level.
-    const SLOW_NEAR: Kept = Kept {
-        write: [0.014, 0.1, 0.7, 0.9],
-        ..CORE_2
-    };
+    const SLOW_NEAR: Kept = Kept { write: [0.014, 0.1, 0.7, 0.9], ..CORE_2 };
     let mut rows = vec![
         row("D41", UNAFFECTED, Holds, |m| kept("D41", m, OPTERON)),
         row("D41", UNAFFECTED, Holds, |m| kept("D41", m, CORE_2)),
@@ -280,10 +262,8 @@ fn fig_3_29() -> Vec<Row> {
     ];
     for claim in [UNAFFECTED, TWENTIETH, FASTER, IN_MEMORY] {
         rows.push(
-            row("D41", claim, Untestable, |m| {
-                kept("D41", &first_cpu_only(m), OPTERON)
-            })
-            .says("the test needs two cores"),
+            row("D41", claim, Untestable, |m| kept("D41", &first_cpu_only(m), OPTERON))
+                .says("the test needs two cores"),
         );
     }
     rows
@@ -311,46 +291,28 @@ fn bus() -> Vec<Row> {
     let mut rows = vec![
         row("D25", BUS_READ, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6))
             .says("each of 8 threads over one alone: 0.60"),
-        row("D25", BUS_READ, DoesNotHold, |m| {
-            bus_keeps(m, 1.0, 1.2, 0.6)
-        }),
-        row("D25", BUS_READ, Inconclusive, |m| {
-            bus_keeps(m, 1.0, 0.9, 0.6)
-        }),
+        row("D25", BUS_READ, DoesNotHold, |m| bus_keeps(m, 1.0, 1.2, 0.6)),
+        row("D25", BUS_READ, Inconclusive, |m| bus_keeps(m, 1.0, 0.9, 0.6)),
         row("D25", BUS_WRITE, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
-        row("D25", BUS_WRITE, DoesNotHold, |m| {
-            bus_keeps(m, 1.0, 0.6, 1.2)
-        }),
-        row("D25", BUS_WRITE, Inconclusive, |m| {
-            bus_keeps(m, 1.0, 0.6, 0.9)
-        }),
+        row("D25", BUS_WRITE, DoesNotHold, |m| bus_keeps(m, 1.0, 0.6, 1.2)),
+        row("D25", BUS_WRITE, Inconclusive, |m| bus_keeps(m, 1.0, 0.6, 0.9)),
         // Fifteen percent fewer bytes per second, and as many per cycle.
-        row("D25", BUS_READ, Holds, |m| {
-            at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
-        })
-        .says("over one alone: 0.85"),
-        row("D25", BUS_WRITE, Holds, |m| {
-            at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)
-        }),
-        row("D25", BUS_L2, Holds, |m| {
-            at_a_slower_clock(bus_keeps(m, 0.85, 0.85, 0.85), 0.85)
-        }),
+        row("D25", BUS_READ, Holds, |m| at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85))
+            .says("over one alone: 0.85"),
+        row("D25", BUS_WRITE, Holds, |m| at_a_slower_clock(bus_keeps(m, 1.0, 0.85, 0.85), 0.85)),
+        row("D25", BUS_L2, Holds, |m| at_a_slower_clock(bus_keeps(m, 0.85, 0.85, 0.85), 0.85)),
         row("D25", BUS_L2, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
         row("D25", BUS_L2, DoesNotHold, |m| bus_keeps(m, 0.5, 0.6, 0.6)),
         row("D25", BUS_L2, Inconclusive, |m| bus_keeps(m, 0.9, 0.6, 0.6)),
     ];
     for claim in [BUS_READ, BUS_WRITE, BUS_L2] {
         rows.push(
-            row("D25", claim, Untestable, |m| {
-                bus_keeps(&first_cpu_only(m), 1.0, 0.6, 0.6)
-            })
-            .says("the test needs 2 cores, and this process may use only one"),
+            row("D25", claim, Untestable, |m| bus_keeps(&first_cpu_only(m), 1.0, 0.6, 0.6))
+                .says("the test needs 2 cores, and this process may use only one"),
         );
         rows.push(
-            row("D25", claim, Untestable, |m| {
-                bus_keeps(&of_two_kinds(m), 1.0, 0.6, 0.6)
-            })
-            .says("cores of two kinds"),
+            row("D25", claim, Untestable, |m| bus_keeps(&of_two_kinds(m), 1.0, 0.6, 0.6))
+                .says("cores of two kinds"),
         );
         rows.extend([
             row("D25", claim, Untestable, |m| {
@@ -358,18 +320,17 @@ fn bus() -> Vec<Row> {
                 quick.without(|_, threads| threads == 12.0)
             })
             .says("was timed on 8 of 12 cores: `--profile full` times all of them"),
-            row("D25", claim, Holds, |m| {
-                bus_keeps(&with_cores(m, 12), 1.0, 0.6, 0.6)
-            })
-            .says("each of 12 threads over one alone"),
+            row("D25", claim, Holds, |m| bus_keeps(&with_cores(m, 12), 1.0, 0.6, 0.6))
+                .says("each of 12 threads over one alone"),
         ]);
     }
     rows.push(
         row("D25", BUS_L2, Untestable, |m| {
-            let pairs = m.cpu_order.locations().iter().map(|location| CpuLocation {
-                l2: location.core / 2,
-                ..*location
-            });
+            let pairs = m
+                .cpu_order
+                .locations()
+                .iter()
+                .map(|location| CpuLocation { l2: location.core / 2, ..*location });
             let machine = with_locations(m, pairs);
             bus_keeps(&machine, 0.5, 0.6, 0.6)
         })
@@ -378,10 +339,8 @@ fn bus() -> Vec<Row> {
     for claim in [BUS_READ, BUS_WRITE] {
         // The threads under one last level need the memory size together, and there are sixteen.
         rows.push(
-            row("D25", claim, Untestable, |m| {
-                bus_keeps(&with_cores(m, 64), 1.0, 0.6, 0.6)
-            })
-            .says("was timed on 8 of 64 cores: all of them need 2048 MiB together"),
+            row("D25", claim, Untestable, |m| bus_keeps(&with_cores(m, 64), 1.0, 0.6, 0.6))
+                .says("was timed on 8 of 64 cores: all of them need 2048 MiB together"),
         );
     }
     rows

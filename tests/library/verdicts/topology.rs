@@ -107,34 +107,18 @@ fn arrangements() -> Vec<Row> {
             Planted::new("D43", m, |_, _| Value::Untestable("no cache is described"))
         })
         .says("no cache is described"),
-        row("E43", ITSELF, Holds, |m| {
-            siblings(m, [0.0, 1.0, 0.0], [MIB; 2])
-        }),
-        row("E43", ITSELF, DoesNotHold, |m| {
-            siblings(m, [2.0, 1.0, 0.0], [MIB; 2])
-        }),
-        row("E43", ITSELF, Untestable, |m| {
-            siblings(m, [0.0; 3], [MIB; 2]).without(|_, _| true)
-        }),
-        row("E43", OTHERS, Holds, |m| {
-            siblings(m, [0.0, 1.0, 0.0], [MIB; 2])
-        }),
-        row("E43", OTHERS, DoesNotHold, |m| {
-            siblings(m, [0.0, 1.0, 4.0], [MIB; 2])
-        }),
-        row("E43", OTHERS, Untestable, |m| {
-            siblings(m, [0.0, 0.0, 0.0], [MIB; 2])
-        })
-        .says("no core has a second hyper-thread"),
+        row("E43", ITSELF, Holds, |m| siblings(m, [0.0, 1.0, 0.0], [MIB; 2])),
+        row("E43", ITSELF, DoesNotHold, |m| siblings(m, [2.0, 1.0, 0.0], [MIB; 2])),
+        row("E43", ITSELF, Untestable, |m| siblings(m, [0.0; 3], [MIB; 2]).without(|_, _| true)),
+        row("E43", OTHERS, Holds, |m| siblings(m, [0.0, 1.0, 0.0], [MIB; 2])),
+        row("E43", OTHERS, DoesNotHold, |m| siblings(m, [0.0, 1.0, 4.0], [MIB; 2])),
+        row("E43", OTHERS, Untestable, |m| siblings(m, [0.0, 0.0, 0.0], [MIB; 2]))
+            .says("no core has a second hyper-thread"),
         row("E43", SIZE, Holds, |m| siblings(m, [0.0; 3], [MIB; 2])),
-        row("E43", SIZE, DoesNotHold, |m| {
-            siblings(m, [0.0; 3], [MIB, 2.0 * MIB])
-        })
-        .says("by sysfs, 1048576 by sysconf"),
-        row("E43", SIZE, Untestable, |m| {
-            siblings(m, [0.0; 3], [0.0, MIB])
-        })
-        .says("sysconf does not report"),
+        row("E43", SIZE, DoesNotHold, |m| siblings(m, [0.0; 3], [MIB, 2.0 * MIB]))
+            .says("by sysfs, 1048576 by sysconf"),
+        row("E43", SIZE, Untestable, |m| siblings(m, [0.0; 3], [0.0, MIB]))
+            .says("sysconf does not report"),
     ]
 }
 
@@ -149,9 +133,7 @@ pub fn rows() -> Vec<Row> {
         let row = row("D43", claim, Untestable, |m| arranged(&guest(m), 4.0));
         rows.push(row.says("whose host chooses"));
     }
-    let row = row("E43", OTHERS, Untestable, |m| {
-        siblings(&guest(m), [0.0, 1.0, 0.0], [MIB; 2])
-    });
+    let row = row("E43", OTHERS, Untestable, |m| siblings(&guest(m), [0.0, 1.0, 0.0], [MIB; 2]));
     rows.push(row.says("whose host chooses"));
     rows
 }
@@ -169,32 +151,21 @@ fn schematics() -> Vec<Row> {
             ratio(m, 1.0, 32e6, 32e9).without(|series, _| series == "last-level caches")
         })
         .says("`last-level caches` was not measured"),
-        row("D2", RATIO, Untestable, |m| {
-            ratio(&guest(m), 1.0, 32e6, 32e9)
-        })
-        .says("whose host chooses"),
+        row("D2", RATIO, Untestable, |m| ratio(&guest(m), 1.0, 32e6, 32e9))
+            .says("whose host chooses"),
         row("D3", LEVELS, Holds, |m| figure(m, &[])),
-        row("D3", LEVELS, DoesNotHold, |m| {
-            figure(m, &[("levels of cache", 2.0)])
-        }),
-        row("D3", LEVELS, DoesNotHold, |m| {
-            figure(m, &[("caches of the first level", 1.0)])
-        }),
+        row("D3", LEVELS, DoesNotHold, |m| figure(m, &[("levels of cache", 2.0)])),
+        row("D3", LEVELS, DoesNotHold, |m| figure(m, &[("caches of the first level", 1.0)])),
         row("D3", LEVELS, Untestable, |m| {
             Planted::new("D3", m, |_, _| Value::Untestable("/sys is not mounted"))
         })
         .says("/sys is not mounted"),
         row("D3", THREADS, Holds, |m| figure(m, &[])),
         row("D3", THREADS, DoesNotHold, |m| {
-            figure(
-                m,
-                &[("cores whose hyper-threads do not share one L1d", 1.0)],
-            )
+            figure(m, &[("cores whose hyper-threads do not share one L1d", 1.0)])
         }),
-        row("D3", THREADS, Untestable, |m| {
-            figure(m, &[("hyper-threads per core", 1.0)])
-        })
-        .says("no core shows more than one hyper-thread"),
+        row("D3", THREADS, Untestable, |m| figure(m, &[("hyper-threads per core", 1.0)]))
+            .says("no core shows more than one hyper-thread"),
         row("D3", CORES, Holds, |m| figure(m, &[])),
         row("D3", CORES, DoesNotHold, |m| {
             figure(m, &[("L1d caches that serve several cores", 2.0)])
@@ -202,17 +173,13 @@ fn schematics() -> Vec<Row> {
         row("D3", CORES, Untestable, |m| figure(m, &[("cores", 1.0)]))
             .says("the system has only one core"),
         row("D3", LAST, Holds, |m| figure(m, &[])),
-        row("D3", LAST, DoesNotHold, |m| {
-            figure(m, &[("last-level caches per processor", 4.0)])
-        }),
+        row("D3", LAST, DoesNotHold, |m| figure(m, &[("last-level caches per processor", 4.0)])),
         row("D3", LAST, Untestable, |m| figure(m, &[("cores", 1.0)])),
         row("D3", PROCESSORS, Holds, |m| figure(m, &[])),
         row("D3", PROCESSORS, DoesNotHold, |m| {
             figure(m, &[("caches that serve several processors", 1.0)])
         }),
-        row("D3", PROCESSORS, Untestable, |m| {
-            figure(m, &[("processors", 1.0)])
-        })
-        .says("the system has only one processor"),
+        row("D3", PROCESSORS, Untestable, |m| figure(m, &[("processors", 1.0)]))
+            .says("the system has only one processor"),
     ]
 }

@@ -89,12 +89,8 @@ fn fenced(machine: &Machine, shared: f64, modified: f64, many: f64) -> Planted {
 /// `first`.
 fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     let locations = machine.cpu_order.locations().to_vec();
-    let location = move |cpu: f64| {
-        *locations
-            .iter()
-            .find(|location| location.cpu as f64 == cpu)
-            .unwrap()
-    };
+    let location =
+        move |cpu: f64| *locations.iter().find(|location| location.cpu as f64 == cpu).unwrap();
     Planted::new("X14", machine, |series, second| {
         let (one, two) = (location(series.parse().unwrap()), location(second));
         time(match () {
@@ -107,13 +103,8 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
 
 /// A machine of 64 cores, of which eight share a last level.
 fn with_chiplets(machine: &Machine) -> Machine {
-    let location = |cpu: usize| CpuLocation {
-        cpu,
-        core: cpu,
-        l2: cpu,
-        last_level: cpu / 8 * 8,
-        package: 0,
-    };
+    let location =
+        |cpu: usize| CpuLocation { cpu, core: cpu, l2: cpu, last_level: cpu / 8 * 8, package: 0 };
     Machine {
         cpu_order: CpuOrder::around(None, (0..64).map(location).collect()),
         full: false,
@@ -125,11 +116,7 @@ fn with_chiplets(machine: &Machine) -> Machine {
 /// level.
 fn unreported(machine: &Machine, far: f64) -> Planted {
     let locations = machine.cpu_order.locations().iter();
-    let one = locations.map(|location| CpuLocation {
-        last_level: 0,
-        package: 0,
-        ..*location
-    });
+    let one = locations.map(|location| CpuLocation { last_level: 0, package: 0, ..*location });
     pairs(machine, 50.0, far).on(Machine {
         cpu_order: CpuOrder::around(None, one.collect()),
         nodes: Vec::new(),
@@ -151,10 +138,7 @@ fn in_nodes(planted: Planted, locations: &[CpuLocation]) -> Planted {
             }),
         }
     }
-    let machine = Machine {
-        nodes,
-        ..planted.machine.clone()
-    };
+    let machine = Machine { nodes, ..planted.machine.clone() };
     planted.on(machine)
 }
 
@@ -216,10 +200,8 @@ fn on_two_cores() -> Vec<Row> {
         row("X12", TEN, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
         row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit: 5.0"),
         row("X12", TEN, Inconclusive, |m| trips(m, 5.0, 100.0, 3.0)),
-        row("X12", TEN, Untestable, |m| {
-            trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m))
-        })
-        .says("the test needs two cores"),
+        row("X12", TEN, Untestable, |m| trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m)))
+            .says("the test needs two cores"),
         row("X12", TWO, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
         row("X12", TWO, DoesNotHold, |m| trips(m, 1.0, 20.0, 3.0)).says("1.25"),
         row("X12", TWO, Inconclusive, |m| trips(m, 1.0, 25.0, 3.0)),
@@ -229,27 +211,19 @@ fn on_two_cores() -> Vec<Row> {
         row("X12", LESS, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
         row("X12", LESS, DoesNotHold, |m| trips(m, 1.0, 100.0, 0.5)).says("over same"),
         row("X12", LESS, Inconclusive, |m| trips(m, 1.0, 100.0, 1.0)),
-        row("X12", LESS, Untestable, |m| {
-            trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m))
-        })
-        .says("shares the same caches"),
+        row("X12", LESS, Untestable, |m| trips(m, 1.0, 100.0, 3.0).on(first_cpu_only(m)))
+            .says("shares the same caches"),
         row("D46", ACROSS, Holds, |m| quad_core(m, 50.0, 200.0)),
         row("D46", ACROSS, DoesNotHold, |m| quad_core(m, 50.0, 75.0))
             .says("over same last level: 1.50"),
         row("D46", ACROSS, Inconclusive, |m| quad_core(m, 50.0, 100.0)),
-        row("D46", ACROSS, Untestable, |m| {
-            quad_core(m, 50.0, 100.0).on(one_last_level(m))
-        })
-        .says("one last-level cache"),
-        row("D46", ACROSS, Untestable, |m| {
-            between_caches(&of_processors(m), 50.0, 200.0)
-        })
-        .says("one last-level cache"),
+        row("D46", ACROSS, Untestable, |m| quad_core(m, 50.0, 100.0).on(one_last_level(m)))
+            .says("one last-level cache"),
+        row("D46", ACROSS, Untestable, |m| between_caches(&of_processors(m), 50.0, 200.0))
+            .says("one last-level cache"),
         // The host of a guest may report several last levels that are one.
-        row("D46", ACROSS, Untestable, |m| {
-            quad_core(&guest(m), 50.0, 50.0)
-        })
-        .says("over same last level: 1.0"),
+        row("D46", ACROSS, Untestable, |m| quad_core(&guest(m), 50.0, 50.0))
+            .says("over same last level: 1.0"),
         row("D46", ACROSS, Holds, |m| quad_core(&guest(m), 50.0, 200.0)),
         row("D46", BUS, Untestable, |m| quad_core(&guest(m), 50.0, 50.0))
             .says("whose host chooses"),
@@ -271,15 +245,11 @@ fn on_two_cores() -> Vec<Row> {
         row("X13", CLEAN, Holds, |m| loads(m, 65.0)),
         row("X13", CLEAN, DoesNotHold, |m| loads(m, 120.0)).says("modified over exclusive: 2.0"),
         row("X13", CLEAN, Inconclusive, |m| loads(m, 60.0 * 1.33)),
-        row("X13", CLEAN, Untestable, |m| {
-            loads(m, 60.0).without(|_, place| place == 1.0)
-        }),
+        row("X13", CLEAN, Untestable, |m| loads(m, 60.0).without(|_, place| place == 1.0)),
         row("X13", WRITING, Holds, |m| additions(m, 60.0)),
         row("X13", WRITING, DoesNotHold, |m| additions(m, 10.0)).says("shared over own: 2.0"),
         row("X13", WRITING, Inconclusive, |m| additions(m, 15.0)),
-        row("X13", WRITING, Untestable, |m| {
-            additions(m, 60.0).without(|_, place| place == 3.0)
-        }),
+        row("X13", WRITING, Untestable, |m| additions(m, 60.0).without(|_, place| place == 3.0)),
         row("X13", READERS, Holds, |m| fenced(m, 60.0, 60.0, 1.2)),
         row("X13", READERS, DoesNotHold, |m| fenced(m, 60.0, 60.0, 3.0))
             .says("3 readers over one: 3.0"),
@@ -288,26 +258,20 @@ fn on_two_cores() -> Vec<Row> {
             fenced(m, 60.0, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
         })
         .says("no point of"),
-        row("X13", READERS, Untestable, |m| {
-            fenced(m, 60.0, 60.0, 1.0).on(with_cores(m, 2))
-        })
-        .says("the test needs 3 cores, and this process may use only 2"),
+        row("X13", READERS, Untestable, |m| fenced(m, 60.0, 60.0, 1.0).on(with_cores(m, 2)))
+            .says("the test needs 3 cores, and this process may use only 2"),
         // Records of earlier versions have readers that are farther away than the one.
         row("X13", READERS, Untestable, |m| {
             fenced(&one_last_level(m), 60.0, 60.0, 3.0).on(m.clone())
         })
         .says("of 7 cores that read the lines, 3 are as near as the nearest"),
-        row("X13", READERS, Untestable, |m| {
-            fenced(&in_pairs(m), 60.0, 60.0, 3.0)
-        })
-        .says("the nearest other core is nearer than all others"),
+        row("X13", READERS, Untestable, |m| fenced(&in_pairs(m), 60.0, 60.0, 3.0))
+            .says("the nearest other core is nearer than all others"),
         row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition: 12.0"),
         row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition: 0.59"),
         row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),
-        row("X13", UPGRADE, Untestable, |m| {
-            fenced(m, 90.0, 60.0, 1.0).on(first_cpu_only(m))
-        })
-        .says("the test needs two cores"),
+        row("X13", UPGRADE, Untestable, |m| fenced(m, 90.0, 60.0, 1.0).on(first_cpu_only(m)))
+            .says("the test needs two cores"),
         row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer: 1.0"),
         row("X13", AS_LONG, DoesNotHold, |m| fenced(m, 200.0, 60.0, 1.0)),
         row("X13", AS_LONG, Inconclusive, |m| fenced(m, 90.0, 60.0, 1.0)),
@@ -317,27 +281,19 @@ fn on_two_cores() -> Vec<Row> {
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
             .says("longest over shortest: 4.0"),
         // The nearest eight CPUs share a last level.
-        row("X14", THRICE, DoesNotHold, |m| {
-            pairs(&with_chiplets(m), 50.0, 200.0)
-        })
-        .says("pairs of 8 of 64 CPUs"),
+        row("X14", THRICE, DoesNotHold, |m| pairs(&with_chiplets(m), 50.0, 200.0))
+            .says("pairs of 8 of 64 CPUs"),
         row("X14", THRICE, Inconclusive, |m| pairs(m, 50.0, 150.0)),
-        row("X14", THRICE, Untestable, |m| {
-            pairs(m, 50.0, 100.0).without(|_, _| true)
-        })
-        .says("the test needs two pairs"),
+        row("X14", THRICE, Untestable, |m| pairs(m, 50.0, 100.0).without(|_, _| true))
+            .says("the test needs two pairs"),
         row("X14", ALIKE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level: 2.0"),
         row("X14", ALIKE, Inconclusive, |m| pairs(m, 75.0, 100.0)),
-        row("X14", ALIKE, Untestable, |m| {
-            pairs(m, 50.0, 100.0).on(first_cpu_only(m))
-        })
-        .says("the test needs two cores"),
+        row("X14", ALIKE, Untestable, |m| pairs(m, 50.0, 100.0).on(first_cpu_only(m)))
+            .says("the test needs two cores"),
         row("X14", REPORTED, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),
-        row("X14", REPORTED, Holds, |m| {
-            in_nodes(unreported(m, 100.0), m.cpu_order.locations())
-        })
-        .says("2 groups of"),
+        row("X14", REPORTED, Holds, |m| in_nodes(unreported(m, 100.0), m.cpu_order.locations()))
+            .says("2 groups of"),
         row("X14", REPORTED, DoesNotHold, |m| unreported(m, 100.0)).says("not reported: 2 groups"),
         row("X14", REPORTED, Inconclusive, |m| unreported(m, 62.5)),
         row("X14", REPORTED, Untestable, |m| {

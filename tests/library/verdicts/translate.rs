@@ -31,10 +31,8 @@ fn little(machine: &Machine) -> Machine {
 pub fn rows() -> Vec<Row> {
     let mut rows = in_memory();
     rows.extend([WALKED, LOAD].map(|claim| {
-        row("X11", claim, Untestable, |m| {
-            prefetches(&little(m), 25.0, 2.0)
-        })
-        .says("16384 pages need 64 MiB, and this run has 16 MiB")
+        row("X11", claim, Untestable, |m| prefetches(&little(m), 25.0, 2.0))
+            .says("16384 pages need 64 MiB, and this run has 16 MiB")
     }));
     rows
 }
@@ -43,11 +41,7 @@ pub fn rows() -> Vec<Row> {
 fn pages_keep_to_the_memory_of_a_run() {
     let machine = little(&super::machines::server().machine());
     let cases = (super::planted::experiment("X11").cases)(&machine);
-    assert!(
-        cases
-            .iter()
-            .all(|case| case.setup.bytes() <= machine.largest)
-    );
+    assert!(cases.iter().all(|case| case.setup.bytes() <= machine.largest));
 }
 
 fn in_memory() -> Vec<Row> {

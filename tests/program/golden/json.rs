@@ -13,10 +13,7 @@ use crate::common::software::refused;
 use crate::common::untested;
 
 /// A small trace, recorded with valgrind's lackey.
-const TRACE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/trace/program.lft"
-);
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace/program.lft");
 
 /// A source whose types have the same layout with any compiler.
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/layout/plain.c");
@@ -24,10 +21,8 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/layout
 #[test]
 fn simulate_sharing_and_layout_print_the_same_json() {
     let folder = Folder::new("golden-json");
-    let mut golden = Golden::new(
-        "json",
-        "Command and path in its JSON: the value, or a hash of a long list.",
-    );
+    let mut golden =
+        Golden::new("json", "Command and path in its JSON: the value, or a hash of a long list.");
     let cache = "L1d=1K/2,L2=4K/4";
     let mut whole = |name: &str, args: &[&str]| {
         let value = ran(&folder, args);
@@ -38,9 +33,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
     let trace = "program.lft";
     whole(
         "simulate --trace",
-        &[
-            "simulate", "--config", cache, "--trace", trace, "--heat", "--json",
-        ],
+        &["simulate", "--config", cache, "--trace", trace, "--heat", "--json"],
     );
     whole("simulate --mesi", &["simulate", "--mesi", "4", "--json"]);
     let sharing = words(
@@ -51,9 +44,7 @@ fn simulate_sharing_and_layout_print_the_same_json() {
 
     // A compiler exists, because `build.rs` needs one to assemble the kernels.
     let mut compiler = Command::new("cc");
-    compiler
-        .args(["-g", "-c", SOURCE, "-o"])
-        .arg(folder.at("plain.o"));
+    compiler.args(["-g", "-c", SOURCE, "-o"]).arg(folder.at("plain.o"));
     assert!(compiler.status().unwrap().success());
     let layout = words("layout plain.o --type foo --type outer --json");
     let mut types = ran(&folder, &layout);

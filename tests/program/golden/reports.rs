@@ -104,10 +104,7 @@ fn rows(golden: &mut Golden, key: &str, text: &str) {
         });
         let verdicts: Vec<_> = verdicts.collect();
         let hash = Hash::of(lines.join("\n").as_bytes()).digits(8);
-        golden.push(
-            format!("{key} | rows {first}"),
-            format!("{hash} {}", verdicts.join(", ")),
-        );
+        golden.push(format!("{key} | rows {first}"), format!("{hash} {}", verdicts.join(", ")));
     }
 }
 
@@ -131,11 +128,7 @@ fn page(golden: &mut Golden, folder: &Folder, key: &str, name: &str) {
 
 /// The parts of a page by the ids of its sections, without style and scripts, except the charts' data.
 fn parts(page: &str) -> Vec<(String, String)> {
-    let page = without(
-        without(page.to_owned(), "<style>", "</style>"),
-        "<script>",
-        "</script>",
-    );
+    let page = without(without(page.to_owned(), "<style>", "</style>"), "<script>", "</script>");
     let mut parts = Vec::new();
     let mut rest = page.as_str();
     let mut id = "before all sections".to_owned();

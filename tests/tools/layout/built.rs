@@ -18,11 +18,7 @@ impl Built {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout");
         for entry in fs::read_dir(fixtures).unwrap() {
             let path = entry.unwrap().path();
-            fs::copy(
-                &path,
-                folder.at(path.file_name().unwrap().to_str().unwrap()),
-            )
-            .unwrap();
+            fs::copy(&path, folder.at(path.file_name().unwrap().to_str().unwrap())).unwrap();
         }
         Built { folder }
     }
@@ -38,12 +34,8 @@ impl Built {
     #[track_caller]
     pub fn tool(&self, tool: &str, args: &str) -> String {
         let mut command = Command::new(tool);
-        command
-            .args(args.split_whitespace())
-            .current_dir(self.at(""));
-        let output = command
-            .output()
-            .unwrap_or_else(|error| panic!("{tool}: {error}"));
+        command.args(args.split_whitespace()).current_dir(self.at(""));
+        let output = command.output().unwrap_or_else(|error| panic!("{tool}: {error}"));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{tool} {args}: {errors}");
         String::from_utf8(output.stdout).unwrap()

@@ -78,13 +78,8 @@ fn every_version_of_dwarf_and_every_kind_of_binary_says_the_same() {
     ] {
         built.tool("cc", &format!("{args} plain.c -o binary"));
         // Before version 5, strict DWARF does not contain requested alignments.
-        let names = [
-            "foo", "order", "outer", "bits", "calls", "tight", "flexible", "point_t",
-        ];
-        let text: String = names
-            .iter()
-            .map(|name| built.show("binary", name))
-            .collect();
+        let names = ["foo", "order", "outer", "bits", "calls", "tight", "flexible", "point_t"];
+        let text: String = names.iter().map(|name| built.show("binary", name)).collect();
         seen.push((args.to_owned(), squeezed(&text)));
     }
     for (args, text) in &seen {
@@ -96,10 +91,7 @@ fn every_version_of_dwarf_and_every_kind_of_binary_says_the_same() {
 fn nested_types_are_printed_on_demand_and_nameless_ones_always() {
     let built = Built::c("nested", "-g -c plain.c", "plain.o");
     let text = built.show("plain.o", "outer");
-    has_lines(
-        &text,
-        &["struct holder h; /* 8 16 */", "char z; /* 24 1 */"],
-    );
+    has_lines(&text, &["struct holder h; /* 8 16 */", "char z; /* 24 1 */"]);
     let inside = [
         "struct {",
         "short int s; /* 64 2 */",
@@ -169,15 +161,9 @@ fn alignment_is_what_was_asked_for_or_follows_from_the_members() {
     has_lines(&tight, &["/* not reorganised: it is packed */"]);
     let wide = built.show("plain.o", "wide");
     has_lines(&wide, &["/* alignment: 64 */"]);
-    has_lines(
-        &wide,
-        &["/* reorganised: saved 64 bytes, saved 1 cacheline */"],
-    );
+    has_lines(&wide, &["/* reorganised: saved 64 bytes, saved 1 cacheline */"]);
     let numbers = built.show("plain.o", "numbers");
-    has_lines(
-        &numbers,
-        &["long double x; /* 16 16 */", "complex float cf; /* 32 8 */"],
-    );
+    has_lines(&numbers, &["long double x; /* 16 16 */", "complex float cf; /* 32 8 */"]);
     has_lines(&numbers, &["/* alignment: 16 */"]);
 }
 
@@ -227,26 +213,12 @@ fn typedefs_local_types_keywords_and_enumerations_are_found() {
     has_lines(&built.show("plain.o", "struct foo"), &FOO);
     has_lines(
         &built.show("plain.o", "point_t"),
-        &[
-            "struct point_t {",
-            "int x; /* 0 4 */",
-            "int y; /* 4 4 */",
-            "}",
-        ],
+        &["struct point_t {", "int x; /* 0 4 */", "int y; /* 4 4 */", "}"],
     );
-    has_lines(
-        &built.show("plain.o", "inside"),
-        &["struct local::inside {"],
-    );
+    has_lines(&built.show("plain.o", "inside"), &["struct local::inside {"]);
     has_lines(
         &built.show("plain.o", "colour"),
-        &[
-            "enum colour {",
-            "RED = 0,",
-            "GREEN = 5,",
-            "BEFORE = -1,",
-            "}",
-        ],
+        &["enum colour {", "RED = 0,", "GREEN = 5,", "BEFORE = -1,", "}"],
     );
 }
 
@@ -268,14 +240,9 @@ fn the_same_type_of_two_units_is_shown_once_and_two_of_a_name_both() {
 #[test]
 fn several_names_and_globs_are_shown_in_turn_and_listed() {
     let built = Built::c("several", "-g -c plain.c", "plain.o");
-    let args = [
-        "plain.o", "--type", "order", "--type", "f*", "--type", "foo",
-    ];
+    let args = ["plain.o", "--type", "order", "--type", "f*", "--type", "foo"];
     let text = built.layout(&args).ok().out;
-    let heads: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("struct"))
-        .collect();
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("struct")).collect();
     // `flexible` and `foo` are printed a second time, reorganised.
     let expected = ["order", "flexible", "flexible", "foo", "foo"];
     assert_eq!(heads, expected.map(|name| format!("struct {name} {{")));
@@ -284,9 +251,6 @@ fn several_names_and_globs_are_shown_in_turn_and_listed() {
     has_lines(&list, &["size lines holes padding wasted saves type"]);
     has_lines(&list, &["72 2 4 4 8 8 foo", "16 1 0 7 7 0 holder"]);
     has_lines(&list, &["64 1 7 0 7 0 order"]);
-    let list = built
-        .layout(&["plain.o", "--list", "--type", "fo*"])
-        .ok()
-        .out;
+    let list = built.layout(&["plain.o", "--list", "--type", "fo*"]).ok().out;
     assert_eq!(squeezed(&list).len(), 3, "{list}");
 }

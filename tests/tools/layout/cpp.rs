@@ -34,11 +34,7 @@ fn a_derived_class_begins_in_the_padding_of_its_base() {
         );
         has_lines(
             &built.show("classes.o", "ns::Base"),
-            &[
-                "int (**_vptr.Base)(...); /* 0 8 */",
-                "int a; /* 8 4 */",
-                "char t; /* 12 1 */",
-            ],
+            &["int (**_vptr.Base)(...); /* 0 8 */", "int a; /* 8 4 */", "char t; /* 12 1 */"],
         );
     }
 }
@@ -58,10 +54,7 @@ fn empty_and_virtual_bases_take_no_place_of_their_own() {
         ],
     );
     let far = built.show("classes.o", "Far");
-    has_lines(
-        &far,
-        &["virtual ns::Base; /* known when the program runs */"],
-    );
+    has_lines(&far, &["virtual ns::Base; /* known when the program runs */"]);
     let note = "/* virtual base classes lie behind the members, and not in the padding */";
     has_lines(&far, &[note]);
     let further = built.show("classes.o", "Further");
@@ -127,24 +120,13 @@ fn templates_nested_and_hidden_types_have_their_full_names() {
             "int &reference; /* 32 8 */",
         ],
     );
-    has_lines(
-        &text,
-        &["struct ns::Box<double> {", "double value; /* 0 8 */"],
-    );
-    has_lines(
-        &built.show("classes.o", "Later"),
-        &["struct ns::Outer::Later {"],
-    );
+    has_lines(&text, &["struct ns::Box<double> {", "double value; /* 0 8 */"]);
+    has_lines(&built.show("classes.o", "Later"), &["struct ns::Outer::Later {"]);
     let hidden = "struct (anonymous namespace)::Hidden {";
     has_lines(&built.show("classes.o", "Hidden"), &[hidden]);
-    has_lines(
-        &built.show("classes.o", "Colour"),
-        &["Red = 0,", "Green = 1,"],
-    );
+    has_lines(&built.show("classes.o", "Colour"), &["Red = 0,", "Green = 1,"]);
     let args = ["classes.o", "--type", "Box"];
-    built
-        .layout(&args)
-        .refused(&["`Box` is ambiguous", "`ns::Box<double>`", "`ns::Box<int>`"]);
+    built.layout(&args).refused(&["`Box` is ambiguous", "`ns::Box<double>`", "`ns::Box<int>`"]);
 }
 
 /// Types that several programs share are in units that do not state their language.

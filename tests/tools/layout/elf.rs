@@ -20,11 +20,7 @@ pub struct Section {
 
 impl Section {
     pub fn new(name: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
-        Section {
-            name,
-            flags: 0,
-            bytes: bytes.into(),
-        }
+        Section { name, flags: 0, bytes: bytes.into() }
     }
 
     /// A compressed section that states this uncompressed size; `kind` is 1 for zlib, 2 for zstd.
@@ -34,11 +30,7 @@ impl Section {
         bytes.extend(stated.to_le_bytes());
         bytes.extend(1_u64.to_le_bytes());
         bytes.extend(packed);
-        Section {
-            name,
-            flags: COMPRESSED,
-            bytes,
-        }
+        Section { name, flags: COMPRESSED, bytes }
     }
 }
 
@@ -57,13 +49,7 @@ pub fn file(kind: u16, sections: &[Section]) -> Vec<u8> {
             bytes.extend(&section.bytes);
             places.push((&section.bytes, at));
         }
-        headers.push(header(
-            name,
-            1,
-            section.flags,
-            at,
-            section.bytes.len() as u64,
-        ));
+        headers.push(header(name, 1, section.flags, at, section.bytes.len() as u64));
     }
     let (name, at) = (names.len() as u64, bytes.len() as u64);
     names.extend(b".shstrtab\0");

@@ -10,10 +10,7 @@ fn a_type_that_is_not_there_is_answered_with_its_neighbours() {
     let refused = |name: &str, parts: &[&str]| {
         built.layout(&["binary", "--type", name]).refused(parts);
     };
-    refused(
-        "ordre",
-        &["no type `ordre`", "did you mean `order`", "--list"],
-    );
+    refused("ordre", &["no type `ordre`", "did you mean `order`", "--list"]);
     refused("zzz", &["no type `zzz`", "--list shows all"]);
     refused("zzz*", &["no type matches `zzz*`"]);
     let args = ["binary", "--list", "--type", "zzz*"];
@@ -24,9 +21,7 @@ fn a_type_that_is_not_there_is_answered_with_its_neighbours() {
 fn a_type_that_is_only_declared_is_said_to_be() {
     let built = Built::c("declared", "-g -c plain.c", "plain.o");
     let args = ["plain.o", "--type", "node"];
-    built
-        .layout(&args)
-        .refused(&["`node` is declared, but not defined"]);
+    built.layout(&args).refused(&["`node` is declared, but not defined"]);
 }
 
 #[test]
@@ -36,21 +31,12 @@ fn without_debug_information_the_way_to_it_is_told() {
     built.layout(&["plain.o", "--type", "foo"]).refused(&advice);
     built.layout(&["plain.o", "--list"]).refused(&advice);
     built.tool("cc", "-g0 -shared -fPIC plain.c -o lib.so");
-    let looked_at = [
-        "no debug information",
-        ".build-id",
-        "lib.so.debug",
-        "--debug-file",
-    ];
-    built
-        .layout(&["lib.so", "--type", "foo"])
-        .refused(&looked_at);
+    let looked_at = ["no debug information", ".build-id", "lib.so.debug", "--debug-file"];
+    built.layout(&["lib.so", "--type", "foo"]).refused(&looked_at);
     built.tool("cc", "-g1 -c plain.c -o lines.o");
     built.layout(&["lines.o", "--list"]).refused(&["no types"]);
     let args = ["lines.o", "--type", "foo"];
-    built
-        .layout(&args)
-        .refused(&["no types", "line-tables-only", "debug = true"]);
+    built.layout(&args).refused(&["no types", "line-tables-only", "debug = true"]);
 }
 
 #[test]

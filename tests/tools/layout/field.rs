@@ -8,10 +8,7 @@ use super::built::Built;
 use crate::common::untested::starts;
 
 fn open(built: &Built, binary: &str) -> Binary {
-    let places = Places {
-        named: None,
-        tree: Path::new("/nowhere"),
-    };
+    let places = Places { named: None, tree: Path::new("/nowhere") };
     Binary::open(&built.at(binary), &places).unwrap()
 }
 
@@ -31,10 +28,7 @@ fn fields_are_found_by_the_words_of_the_program() {
         assert_eq!(span, Span::of_bytes(offset, size), "{words}");
     }
     let error = outer.field("in.x").unwrap_err().to_string();
-    assert!(
-        error.contains("no member `x`; there are `s`, `l`, `b`"),
-        "{error}"
-    );
+    assert!(error.contains("no member `x`; there are `s`, `l`, `b`"), "{error}");
 }
 
 #[test]

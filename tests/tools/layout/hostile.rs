@@ -31,16 +31,8 @@ fn evil(bytes: u64, members: impl FnOnce(&mut Unit)) -> Vec<u8> {
 fn a_stated_size_is_not_believed() {
     let abbreviations = Section::new(".debug_abbrev", elf::abbreviations());
     for (kind, stated, says) in [
-        (
-            1,
-            12 << 30,
-            "it states 12884901888 bytes unpacked, and 17000 bytes hold 17544000",
-        ),
-        (
-            2,
-            12 << 30,
-            "it states 12884901888 bytes unpacked, and 17000 bytes hold 557056000",
-        ),
+        (1, 12 << 30, "it states 12884901888 bytes unpacked, and 17000 bytes hold 17544000"),
+        (2, 12 << 30, "it states 12884901888 bytes unpacked, and 17000 bytes hold 557056000"),
         (1, 1 << 20, "it cannot be unpacked"),
         (9, 1 << 20, "nsupported"),
     ] {
@@ -50,9 +42,8 @@ fn a_stated_size_is_not_believed() {
     }
     // An empty zlib block, and one with five bytes.
     let empty = [0x78, 0x01, 0x01, 0, 0, 0xFF, 0xFF, 0, 0, 0, 1];
-    let five = [
-        0x78, 0x01, 0x01, 5, 0, 0xFA, 0xFF, b'h', b'e', b'l', b'l', b'o', 0x06, 0x2C, 0x02, 0x15,
-    ];
+    let five =
+        [0x78, 0x01, 0x01, 5, 0, 0xFA, 0xFF, b'h', b'e', b'l', b'l', b'o', 0x06, 0x2C, 0x02, 0x15];
     for (packed, stated, says) in [
         (&empty[..], 100, "it states 100 bytes unpacked, and holds 0"),
         (&five, 4, "it states 4 bytes unpacked, and holds more"),
@@ -107,11 +98,7 @@ fn types_that_hold_types_twice_are_expanded_up_to_a_limit() {
     unit.entry(elf::MEMBER).text("all").to(first).number(0);
     unit.end();
     let file = elf::program(&[unit.finished()]);
-    for args in [
-        &["--type", "outermost"][..],
-        &["--type", "outermost", "--json"],
-        &["--list"],
-    ] {
+    for args in [&["--type", "outermost"][..], &["--type", "outermost", "--json"], &["--list"]] {
         let ran = layout("twice", &file, args).ok();
         assert!(ran.out.contains("outermost") && ran.out.len() < 1 << 30);
     }
@@ -130,11 +117,7 @@ fn a_function_that_takes_itself_is_spelt_up_to_a_limit() {
         unit.end();
     });
     let ran = layout("takes", &file, &["--type", "evil"]).ok();
-    assert!(
-        ran.out.contains("...") && ran.out.len() < 100_000,
-        "{}",
-        ran.out.len()
-    );
+    assert!(ran.out.contains("...") && ran.out.len() < 100_000, "{}", ran.out.len());
 }
 
 #[test]
@@ -175,10 +158,7 @@ fn scopes_nest_as_deep_as_a_compiler_has_them() {
         elf::program(&[unit.finished()])
     };
     let ran = layout("nested", &nested(90), &["--list"]).ok();
-    assert!(
-        ran.out
-            .contains(&format!("{}::inner", ["n"; 90].join("::")))
-    );
+    assert!(ran.out.contains(&format!("{}::inner", ["n"; 90].join("::"))));
     layout("nested", &nested(900), &["--list"]).ok();
     layout("nested", &nested(300_000), &["--list"]).refused(&["damaged", "nested so deep"]);
 }
@@ -215,12 +195,7 @@ fn sizes_beyond_any_address_space_are_damaged() {
             },
             |unit, number| {
                 let int = unit.next() + 1;
-                unit.entry(elf::BIT_FIELD)
-                    .text("wide")
-                    .to(int)
-                    .number(0)
-                    .number(number)
-                    .number(0);
+                unit.entry(elf::BIT_FIELD).text("wide").to(int).number(0).number(number).number(0);
                 unit.entry(elf::BASE).text("int").byte(4).byte(5);
             },
             |unit, number| {
@@ -251,10 +226,7 @@ fn a_member_of_many_lines_names_the_first_and_the_last() {
     let ran = layout("lines", &file, &["--type", "evil", "--json"]).ok();
     let value: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let last = (1_u64 << 41) - 1;
-    assert_eq!(
-        value[0]["members"][0]["lines"],
-        serde_json::json!([0, last])
-    );
+    assert_eq!(value[0]["members"][0]["lines"], serde_json::json!([0, last]));
 }
 
 #[test]
@@ -270,10 +242,7 @@ fn members_and_alignments_of_any_number_take_no_time() {
     layout("members", &file, &["--type", "evil"]).ok();
     for align in [0, 3, 1 << 40, u64::MAX] {
         let mut unit = Unit::new();
-        unit.entry(elf::ALIGNED)
-            .text("evil")
-            .number(7)
-            .number(align);
+        unit.entry(elf::ALIGNED).text("evil").number(7).number(align);
         let char = unit.next() + 2;
         unit.entry(elf::MEMBER).text("a").to(char).number(1);
         unit.entry(elf::MEMBER).text("b").to(char).number(6);
@@ -302,10 +271,7 @@ fn tables_that_many_units_share_in_part_are_read_up_to_a_limit() {
             bytes
         })
         .collect();
-    let sections = [
-        Section::new(".debug_abbrev", table),
-        Section::new(".debug_info", units),
-    ];
+    let sections = [Section::new(".debug_abbrev", table), Section::new(".debug_info", units)];
     let ran = layout("tables", &elf::file(elf::PROGRAM, &sections), &["--list"]);
     ran.refused(&["tables", "damaged"]);
 }
@@ -322,21 +288,12 @@ fn what_a_terminal_obeys_is_spelled_out_in_every_name() {
     unit.end().end();
     let file = elf::program(&[unit.finished()]);
     let obeyed = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
-    for args in [
-        &["--list"][..],
-        &["--type", "*"],
-        &["--type", "*", "--json"],
-        &["--type", "zzz"],
-    ] {
+    for args in [&["--list"][..], &["--type", "*"], &["--type", "*", "--json"], &["--type", "zzz"]]
+    {
         let ran = layout("names", &file, args);
         for printed in [&ran.out, &ran.err] {
             assert!(!printed.contains(obeyed), "{args:?}: {printed:?}");
-            assert!(
-                !printed
-                    .lines()
-                    .any(|line| line.starts_with("/* size: 1 */")),
-                "{printed}"
-            );
+            assert!(!printed.lines().any(|line| line.starts_with("/* size: 1 */")), "{printed}");
         }
     }
 }

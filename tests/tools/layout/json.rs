@@ -11,10 +11,7 @@ fn json(built: &Built, args: &[&str]) -> Value {
 #[test]
 fn a_type_with_its_numbers_members_and_better_order() {
     let built = Built::c("json", "-g -c plain.c", "plain.o");
-    let types = json(
-        &built,
-        &["plain.o", "--type", "foo", "--type", "outer", "--json"],
-    );
+    let types = json(&built, &["plain.o", "--type", "foo", "--type", "outer", "--json"]);
     let foo = &types[0];
     for (key, value) in [
         ("size", 72),
@@ -35,10 +32,7 @@ fn a_type_with_its_numbers_members_and_better_order() {
     assert_eq!(foo["members"][2]["lines"], serde_json::json!([1]));
     let better = &foo["reorganised"];
     assert_eq!(better["order"], serde_json::json!(["a", "b", "fill"]));
-    assert_eq!(
-        (&better["saves_bytes"], &better["saves_lines"]),
-        (&8.into(), &1.into())
-    );
+    assert_eq!((&better["saves_bytes"], &better["saves_lines"]), (&8.into(), &1.into()));
     // The offsets of nested members count from the start of the whole type.
     let many = &types[1]["members"][3];
     assert_eq!(many["members"][1]["offset"], 40);

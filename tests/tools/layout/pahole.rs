@@ -64,9 +64,7 @@ fn pahole_prints_the_same_places_and_numbers() {
         return;
     }
     let built = Built::c("pahole", "-gdwarf-4 -c plain.c", "plain.o");
-    for name in [
-        "foo", "order", "holder", "calls", "flexible", "wide", "split", "numbers",
-    ] {
+    for name in ["foo", "order", "holder", "calls", "flexible", "wide", "split", "numbers"] {
         let ours = read(&built.show("plain.o", name));
         let theirs = read(&built.tool("pahole", &format!("-C {name} plain.o")));
         assert!(!theirs.members.is_empty() && theirs.numbers.contains_key("size"));
@@ -83,8 +81,6 @@ fn pahole_saves_as_much_by_another_order() {
     let text = built.tool("pahole", "--reorganize -C foo plain.o");
     assert!(text.contains("saved 8 bytes and 1 cacheline"), "{text}");
     let ours = built.show("plain.o", "foo");
-    let (_, ours) = ours
-        .split_once("reorganised: saved 8 bytes, saved 1 cacheline")
-        .unwrap();
+    let (_, ours) = ours.split_once("reorganised: saved 8 bytes, saved 1 cacheline").unwrap();
     assert_eq!(read(ours), read(&text));
 }

@@ -24,22 +24,16 @@ fn the_file_that_is_named() {
         return;
     };
     let args = ["binary", "--type", "order"];
-    built
-        .layout(&args)
-        .refused(&["no debug information", "binary.debug"]);
+    built.layout(&args).refused(&["no debug information", "binary.debug"]);
     let args = ["binary", "--type", "order", "--debug-file", "binary.dbg"];
     has_lines(&built.layout(&args).ok().out, &SHOWN);
     // The file is from another build.
     built.tool("cc", "-g -Wl,--build-id -O2 plain.c other.c -o elsewhere");
     let args = ["binary", "--type", "order", "--debug-file", "elsewhere"];
-    built
-        .layout(&args)
-        .refused(&["elsewhere is of another build"]);
+    built.layout(&args).refused(&["elsewhere is of another build"]);
     // The file has no debug information.
     let args = ["binary", "--type", "order", "--debug-file", "binary"];
-    built
-        .layout(&args)
-        .refused(&["--debug-file binary: no debug information"]);
+    built.layout(&args).refused(&["--debug-file binary: no debug information"]);
 }
 
 #[test]
@@ -54,9 +48,7 @@ fn the_file_that_the_debug_link_names() {
     has_lines(&built.show("binary", "order"), &SHOWN);
     // In the tree of debug files, in the folder that corresponds to the program's folder.
     let dir = fs::canonicalize(built.at("")).unwrap();
-    let tree = built
-        .at("root/usr/lib/debug")
-        .join(dir.strip_prefix("/").unwrap());
+    let tree = built.at("root/usr/lib/debug").join(dir.strip_prefix("/").unwrap());
     fs::create_dir_all(&tree).unwrap();
     fs::rename(built.at(".debug/binary.dbg"), tree.join("binary.dbg")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
@@ -64,9 +56,7 @@ fn the_file_that_the_debug_link_names() {
     let mut changed = fs::read(tree.join("binary.dbg")).unwrap();
     changed.push(0);
     fs::write(tree.join("binary.dbg"), changed).unwrap();
-    built
-        .layout(&["binary", "--type", "order"])
-        .refused(&["no debug information"]);
+    built.layout(&["binary", "--type", "order"]).refused(&["no debug information"]);
 }
 
 #[test]
@@ -79,14 +69,9 @@ fn the_file_by_build_id() {
     fs::rename(built.at("binary.dbg"), dir.join("23456789abcdef.debug")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
     // A file from another build at this place is ignored.
-    built.tool(
-        "cc",
-        "-g -Wl,--build-id=0xfedc plain.c other.c -o elsewhere",
-    );
+    built.tool("cc", "-g -Wl,--build-id=0xfedc plain.c other.c -o elsewhere");
     fs::copy(built.at("elsewhere"), dir.join("23456789abcdef.debug")).unwrap();
-    built
-        .layout(&["binary", "--type", "order"])
-        .refused(&["no debug information"]);
+    built.layout(&["binary", "--type", "order"]).refused(&["no debug information"]);
 }
 
 #[test]
@@ -120,8 +105,5 @@ fn a_file_that_several_programs_share() {
     has_lines(&built.show("one", "order"), &SHOWN);
     fs::remove_dir_all(dir).unwrap();
     let args = ["one", "--type", "order"];
-    built.layout(&args).refused(&[
-        "one shares debug information with",
-        "common, which is missing",
-    ]);
+    built.layout(&args).refused(&["one shares debug information with", "common, which is missing"]);
 }

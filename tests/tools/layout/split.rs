@@ -10,10 +10,7 @@ const SHOWN: [&str; 2] = ["double price; /* 0 8 */", "_Bool paid; /* 8 1 */"];
 fn program(name: &str, flags: &str) -> Built {
     let built = Built::new(name);
     for unit in ["plain", "other"] {
-        built.tool(
-            "cc",
-            &format!("-gsplit-dwarf {flags} -c {unit}.c -o {unit}.o"),
-        );
+        built.tool("cc", &format!("-gsplit-dwarf {flags} -c {unit}.c -o {unit}.o"));
     }
     built.tool("cc", "plain.o other.o -o binary");
     built
@@ -31,10 +28,7 @@ fn split_files_are_found_where_they_were_left() {
             continue;
         }
         let text = built.show("binary", "foo");
-        assert!(
-            text.contains("in plain.c") && text.contains("in other.c"),
-            "{text}"
-        );
+        assert!(text.contains("in plain.c") && text.contains("in other.c"), "{text}");
     }
 }
 
@@ -70,12 +64,7 @@ fn a_package_stands_for_the_split_files() {
 #[test]
 fn rust_programs_may_be_split_and_packed() {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    for (how, version) in [
-        ("packed", 4),
-        ("packed", 5),
-        ("unpacked", 4),
-        ("unpacked", 5),
-    ] {
+    for (how, version) in [("packed", 4), ("packed", 5), ("unpacked", 4), ("unpacked", 5)] {
         let built = Built::new("split-rust");
         let flags = format!("-C split-debuginfo={how} -C dwarf-version={version}");
         let what = "--cap-lints allow --edition 2021 -g program.rs -o program";

@@ -18,29 +18,16 @@ fn the_most_wasteful_types_come_first() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| {
-            (
-                row["type"].as_str().unwrap(),
-                row["wasted"].as_u64().unwrap(),
-            )
-        })
+        .map(|row| (row["type"].as_str().unwrap(), row["wasted"].as_u64().unwrap()))
         .collect();
     // wide: 63 bytes before the aligned member, and 59 after it.
     assert_eq!((rows.len(), rows[0]), (4, ("wide", 63 + 59)));
-    assert!(
-        rows.is_sorted_by_key(|(_, wasted)| std::cmp::Reverse(*wasted)),
-        "{rows:?}"
-    );
-    let text = built
-        .layout(&["plain.o", "--top", "--type", "foo", "--type", "tight"])
-        .ok()
-        .out;
+    assert!(rows.is_sorted_by_key(|(_, wasted)| std::cmp::Reverse(*wasted)), "{rows:?}");
+    let text = built.layout(&["plain.o", "--top", "--type", "foo", "--type", "tight"]).ok().out;
     assert!(text.contains("1 of 2 types, the most wasteful"), "{text}");
     has_lines(&text, &["72 2 4 4 8 8 foo"]);
     built.layout(&["plain.o", "--top", "0"]).refused(&["'0'"]);
-    built
-        .layout(&["plain.o", "--top", "--list"])
-        .refused(&["--list"]);
+    built.layout(&["plain.o", "--top", "--list"]).refused(&["--list"]);
 }
 
 /// Builds the edited source as `new.o`, and returns what differs in it from `old.o`.
@@ -80,29 +67,14 @@ fn types_that_lie_differently_are_told_apart() {
             "kind: new at offset 60, 4 bytes",
         ],
     );
-    assert!(
-        text.contains("b: offset 4 -> 0.3, 30 bits -> 20 bits"),
-        "{text}"
-    );
+    assert!(text.contains("b: offset 4 -> 0.3, 30 bits -> 20 bits"), "{text}");
     assert!(text.contains("; 1 new, 1 gone;"), "{text}");
     let value = json(&built, &["--diff", "old.o", "new.o", "--json"]);
-    assert_eq!(
-        value["changed"][0]["type"], "bits",
-        "the largest change of size first"
-    );
+    assert_eq!(value["changed"][0]["type"], "bits", "the largest change of size first");
     assert_eq!(value["changed"][0]["after"][0]["size"], 12);
-    assert_eq!(
-        (&value["added"][0], &value["removed"][0]),
-        (&"tighter".into(), &"tight".into())
-    );
-    let value = json(
-        &built,
-        &["--diff", "old.o", "new.o", "--type", "order", "--json"],
-    );
-    assert_eq!(
-        (value["changed"].as_array().unwrap().len(), &value["same"]),
-        (1, &0.into())
-    );
+    assert_eq!((&value["added"][0], &value["removed"][0]), (&"tighter".into(), &"tight".into()));
+    let value = json(&built, &["--diff", "old.o", "new.o", "--type", "order", "--json"]);
+    assert_eq!((value["changed"].as_array().unwrap().len(), &value["same"]), (1, &0.into()));
     let same = built.layout(&["--diff", "old.o", "old.o"]).ok().out;
     assert!(same.contains("0 types changed"), "{same}");
 }
@@ -116,10 +88,7 @@ fn what_lies_inside_types_without_a_name_counts() {
     let own = row["sum_holes"].as_u64().unwrap() + row["padding"].as_u64().unwrap();
     assert_eq!(row["wasted"].as_u64(), Some(own + 6), "{row:#}");
     let text = built.show("old.o", "outer");
-    has_lines(
-        &text,
-        &["/* unused inside members of types without a name: 6 bytes */"],
-    );
+    has_lines(&text, &["/* unused inside members of types without a name: 6 bytes */"]);
     let source = fs::read_to_string(built.at("plain.c")).unwrap();
     let edited = source.replace(
         "short s; union { long l; char b[3]; };",
@@ -142,11 +111,7 @@ fn two_binaries_with_debug_information_are_compared() {
     let built = Built::c("diff-refused", "-g -c plain.c", "plain.o");
     built.tool("cc", "-g0 -c plain.c -o none.o");
     built.layout(&["--diff", "plain.o"]).refused(&["--diff"]);
-    built
-        .layout(&["--diff", "plain.o", "none.o"])
-        .refused(&["none.o", "no debug information"]);
-    built
-        .layout(&["plain.o", "--diff", "plain.o", "plain.o"])
-        .refused(&["--diff"]);
+    built.layout(&["--diff", "plain.o", "none.o"]).refused(&["none.o", "no debug information"]);
+    built.layout(&["plain.o", "--diff", "plain.o", "plain.o"]).refused(&["--diff"]);
     built.layout(&[]).refused(&["BINARY"]);
 }

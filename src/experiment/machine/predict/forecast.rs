@@ -56,11 +56,7 @@ pub struct Forecast {
 impl Model {
     /// Returns a forecast of a time that follows from other quantities than the predicted one.
     pub(in crate::experiment) fn forecast(&'static self, cycles: f64) -> Forecast {
-        Forecast {
-            cycles,
-            model: self,
-            own_quantity: false,
-        }
+        Forecast { cycles, model: self, own_quantity: false }
     }
 }
 
@@ -77,10 +73,7 @@ impl Forecast {
     /// time changes by at most `model.bar`.
     pub(in crate::experiment) fn then(self, cycles: f64, model: &'static Model) -> Self {
         let same = (cycles / self.cycles - 1.0).abs() <= self.model.bar;
-        Forecast {
-            own_quantity: self.own_quantity && same,
-            ..model.forecast(cycles)
-        }
+        Forecast { own_quantity: self.own_quantity && same, ..model.forecast(cycles) }
     }
 }
 
@@ -156,19 +149,13 @@ impl<'a> Parameters<'a> {
     /// than the level. The ends of a range are twice the size of the level before, and half the size of
     /// the level.
     fn latency_near(&self, range: Range) -> Option<f64> {
-        self.latency(Range {
-            lo: range.lo / 2.0 * BEYOND,
-            hi: range.hi * 2.0 / BEYOND,
-        })
+        self.latency(Range { lo: range.lo / 2.0 * BEYOND, hi: range.hi * 2.0 / BEYOND })
     }
 
     /// Returns the levels, with the cost of a load that waits for its line from each.
     pub(crate) fn latencies(&self) -> Option<Walk> {
         let walk = self.levels(|range| self.latency(range).or_else(|| self.latency_near(range)))?;
-        Some(Walk {
-            translation: self.translation(),
-            ..walk
-        })
+        Some(Walk { translation: self.translation(), ..walk })
     }
 
     /// Returns the levels, with the cost of a line from each in a stream over a working set of `bytes`
@@ -196,18 +183,10 @@ impl<'a> Parameters<'a> {
                 (Some(reported), Some(measured)) if measured * SHARED >= reported => reported,
                 _ => capacity.usable(),
             };
-            Some(Level {
-                bytes,
-                ways: f64::from(ways),
-                placement,
-                cost: cost(range)?,
-            })
+            Some(Level { bytes, ways: f64::from(ways), placement, cost: cost(range)? })
         };
         let mut levels = vec![level(0, ranges.l1, Placement::Even)?];
-        let behind = [
-            (1, ranges.l2, Placement::ByChance),
-            (2, ranges.llc, Placement::Hashed),
-        ];
+        let behind = [(1, ranges.l2, Placement::ByChance), (2, ranges.llc, Placement::Hashed)];
         for (index, range, placement) in behind {
             match level(index, range, placement) {
                 Some(level) => levels.push(level),
@@ -215,12 +194,7 @@ impl<'a> Parameters<'a> {
                 None => return None,
             }
         }
-        Some(Walk {
-            levels,
-            memory: cost(ranges.memory)?,
-            line: LINE as f64,
-            translation: None,
-        })
+        Some(Walk { levels, memory: cost(ranges.memory)?, line: LINE as f64, translation: None })
     }
 
     /// Returns the TLBs, if CPUID reports both and the cost of the second was measured. The cost of a

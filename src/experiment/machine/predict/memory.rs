@@ -55,11 +55,7 @@ pub(in crate::experiment) struct Places {
 impl Places {
     /// Returns the places of consecutive lines.
     pub const fn lines(count: usize) -> Self {
-        Places {
-            count,
-            stride: LINE,
-            rotating: false,
-        }
+        Places { count, stride: LINE, rotating: false }
     }
 
     /// Whether the elements lie in only some of the sets.
@@ -83,11 +79,7 @@ fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
     let lines = places.stride / LINE;
     for (index, level) in walk.levels.iter_mut().enumerate() {
         let sets = (level.bytes / level.ways / LINE as f64) as usize;
-        let chosen = if index == 0 {
-            sets
-        } else {
-            sets.min(page / LINE)
-        };
+        let chosen = if index == 0 { sets } else { sets.min(page / LINE) };
         level.bytes /= common_divisor(chosen.max(1), lines) as f64;
     }
     walk
@@ -111,11 +103,7 @@ pub(in crate::experiment) fn random(
     if translation.is_some() {
         let whole = places.count * places.stride;
         let used = pages.map_or(whole, |pages| whole.min(pages * PAGE));
-        translated = Walk {
-            translation,
-            ..walk
-        }
-        .translate(used as f64, places.stride as f64);
+        translated = Walk { translation, ..walk }.translate(used as f64, places.stride as f64);
     }
     let as_the_ladder = places.stride >= LINE && !places.crowded() && pages.is_none();
     let in_l1 = found + translated <= (1.0 + HIT) * parameters.l1()?;
@@ -140,24 +128,15 @@ pub(in crate::experiment) fn in_order(
     let left = |left: Left| parameters.calibration().left(left);
     if places.stride > LINE {
         if bytes <= parameters.machine.ranges.l1.hi && !places.crowded() {
-            return Some(Forecast {
-                own_quantity: true,
-                ..IN_ORDER.forecast(parameters.l1()?)
-            });
+            return Some(Forecast { own_quantity: true, ..IN_ORDER.forecast(parameters.l1()?) });
         }
         let stride = match places.stride {
             ..=QUARTER_PAGE => Left::FourLines,
             _ => Left::Page,
         };
-        return memory
-            .holds(bytes)
-            .then_some(STRIDED.forecast(left(stride)?));
+        return memory.holds(bytes).then_some(STRIDED.forecast(left(stride)?));
     }
-    let stream = if stores {
-        Stream::Stores
-    } else {
-        Stream::Loads
-    };
+    let stream = if stores { Stream::Stores } else { Stream::Loads };
     let mut lines = parameters.lines(stream, bytes)?;
     if let Some(waits) = left(Left::NextLine) {
         lines.memory = lines.memory.max(waits);
@@ -202,9 +181,7 @@ pub(in crate::experiment) fn moved(
             return Some(0.0);
         }
         let a_line = if stream == Stream::NonTemporal {
-            parameters
-                .calibration()
-                .line(stream, parameters.machine.ranges.memory)?
+            parameters.calibration().line(stream, parameters.machine.ranges.memory)?
         } else {
             let bytes = bytes as f64;
             parameters.lines(stream, bytes)?.step(bytes, LINE as f64)
@@ -225,10 +202,9 @@ pub(in crate::experiment) fn moved(
             (a_cycle > 0.0).then(|| moved as f64 / a_cycle)
         };
         let in_all = flow.stored + flow.updated + flow.bypassing;
-        for (moved, a_cycle) in [
-            (flow.loaded + flow.updated, ports.read(width)),
-            (in_all, ports.write(width)),
-        ] {
+        for (moved, a_cycle) in
+            [(flow.loaded + flow.updated, ports.read(width)), (in_all, ports.write(width))]
+        {
             cycles = cycles.max(roof(moved, a_cycle).unwrap_or(0.0));
         }
     }

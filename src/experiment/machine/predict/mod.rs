@@ -120,11 +120,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
         let setup = format!("{layout} in {:?}", case.pages);
         if points.iter().all(|point| point.setup != setup) {
             let error = (value / at - 1.0).abs();
-            points.push(Compared {
-                setup,
-                error,
-                own_quantity,
-            });
+            points.push(Compared { setup, error, own_quantity });
             if !models.contains(&forecast.model) {
                 models.push(forecast.model);
             }
@@ -142,10 +138,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
         return None;
     }
     let bars = models.iter().map(|model| model.bar);
-    let drawn = Evidence {
-        points: &predicted,
-        ..*evidence
-    };
+    let drawn = Evidence { points: &predicted, ..*evidence };
     Some(Prediction {
         curves: (experiment.curves)(&drawn),
         points,

@@ -6,10 +6,7 @@ const MIB: f64 = 1024.0 * KIB;
 fn ladder(costs: &[(f64, f64)]) -> Vec<Rung> {
     costs
         .iter()
-        .map(|&(working_set, cost)| Rung {
-            working_set,
-            cost: Interval::exact(cost),
-        })
+        .map(|&(working_set, cost)| Rung { working_set, cost: Interval::exact(cost) })
         .collect()
 }
 
@@ -65,10 +62,8 @@ fn a_slice_of_a_huge_cache_is_found_by_measuring() {
         (16.0 * MIB, 390.0),
         (64.0 * MIB, 400.0),
     ]);
-    let ranges = Ranges::from_ladder(
-        &rungs,
-        [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)],
-    );
+    let ranges =
+        Ranges::from_ladder(&rungs, [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)]);
     let llc = ranges.capacities[2].usable();
     assert!((8.0 * MIB..16.0 * MIB).contains(&llc), "{llc}");
     assert!(ranges.memory.holds(64.0 * MIB));
@@ -211,10 +206,8 @@ fn the_next_level_begins_beyond_all_of_a_level_that_others_use_too() {
 #[test]
 fn a_cache_larger_than_the_ladder_keeps_its_reported_size() {
     let rungs = ladder(&[(16.0 * KIB, 4.0), (64.0 * KIB, 14.0), (1.0 * MIB, 14.5)]);
-    let ranges = Ranges::from_ladder(
-        &rungs,
-        [Some(32.0 * KIB), Some(2.0 * MIB), Some(768.0 * MIB)],
-    );
+    let ranges =
+        Ranges::from_ladder(&rungs, [Some(32.0 * KIB), Some(2.0 * MIB), Some(768.0 * MIB)]);
     assert_eq!(ranges.capacities[2].usable(), 768.0 * MIB);
     assert!(!ranges.memory.holds(1024.0 * MIB));
 }

@@ -78,10 +78,7 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
     // The clock of several busy cores is often slower than that of one, but not that of memory: bytes per
     // second count, not bytes per core cycle.
-    let e = &Evidence {
-        unit: Unit::GigabytesPerSecond,
-        ..*e
-    };
+    let e = &Evidence { unit: Unit::GigabytesPerSecond, ..*e };
     e.at(series, 1.0)?;
     e.machine.memory_size()?;
     all_find_room(e, series)?;

@@ -64,20 +64,13 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
         return Vec::new();
     };
     let sizes = [(COVERED, reach / 3 * 2), (BEYOND, reach / 4 * 5)];
-    if !sizes
-        .iter()
-        .all(|(_, bytes)| machine.ranges.l2.holds(*bytes as f64))
-    {
+    if !sizes.iter().all(|(_, bytes)| machine.ranges.l2.holds(*bytes as f64)) {
         return Vec::new();
     }
     let mover = Mover::Vectors(PAPER);
     let cases = sizes.map(|(label, bytes)| case(label.to_owned(), bytes, Motion::Read, mover));
     let both = cases.into_iter().flatten();
-    both.map(|case| Case {
-        x: reach as f64,
-        ..case.in_turn()
-    })
-    .collect()
+    both.map(|case| Case { x: reach as f64, ..case.in_turn() }).collect()
 }
 
 /// Judges the loss of a stream in L2 that outgrows the reach of the L1 dTLB.
@@ -121,10 +114,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             memory than fits in L2, so that a stream in L2 may slow down slightly where it \
             outgrows the dTLB. The paper's reads of memory need care: 5.3 bytes per cycle are 14.8 \
             GB/s at 2.8 GHz, and a bus of 8 bytes at 800 MHz carries 6.4 GB/s.",
-    plot: Some(Plot {
-        reference: reference!("drepper-fig-3.24.csv", PENTIUM_4),
-        ..BYTES_A_CYCLE
-    }),
+    plot: Some(Plot { reference: reference!("drepper-fig-3.24.csv", PENTIUM_4), ..BYTES_A_CYCLE }),
     cases: |machine| {
         let mut cases = figure_cases(machine);
         cases.extend(about_the_reach(machine));
@@ -177,13 +167,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             "D36.3",
             drepper("3.5.1, Figure 3.24"),
             "reading memory by 16-byte accesses is more than 5 times as fast as writing memory",
-            |e| {
-                at_least(
-                    "reads over writes",
-                    over(e, (READ, Memory), (WRITE, Memory)),
-                    5.0,
-                )
-            },
+            |e| at_least("reads over writes", over(e, (READ, Memory), (WRITE, Memory)), 5.0),
         )
         .then(9.7, PENTIUM_4)
         .beyond_its_bus()
@@ -207,14 +191,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             "D36.4",
             drepper("3.5.1, Figure 3.24"),
             "in memory, a copy by 16-byte accesses is as fast as a write, within 20 %",
-            |e| {
-                between(
-                    "copies over writes",
-                    over(e, (COPY, Memory), (WRITE, Memory)),
-                    0.8,
-                    1.2,
-                )
-            },
+            |e| between("copies over writes", over(e, (COPY, Memory), (WRITE, Memory)), 0.8, 1.2),
         )
         .then(1.0, PENTIUM_4)
         .takeaway(
@@ -259,10 +236,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             memory need care: 15.37 bytes per cycle are 41.0 GB/s at 2.67 GHz, and a bus of 8 \
             bytes at 1,333 MHz carries 10.7 GB/s.",
     plot: Some(Plot {
-        reference: reference!(
-            "drepper-fig-3.26.csv",
-            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"
-        ),
+        reference: reference!("drepper-fig-3.26.csv", "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
         ..BYTES_A_CYCLE
     }),
     cases: figure_cases,
@@ -273,13 +247,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "D38.1",
             drepper("3.5.1, Figure 3.26"),
             "reading memory by 16-byte loads reaches at least 0.9 of the bandwidth of reading L1d",
-            |e| {
-                at_least(
-                    "reads, memory over L1d",
-                    over(e, (READ, Memory), (READ, L1)),
-                    0.9,
-                )
-            },
+            |e| at_least("reads, memory over L1d", over(e, (READ, Memory), (READ, L1)), 0.9),
         )
         .then(0.96, "Core 2")
         .beyond_its_bus()
@@ -303,13 +271,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "D38.2",
             drepper("3.5.1, Figure 3.26"),
             "writing L1d by 16-byte stores is more than 10 times as fast as writing memory",
-            |e| {
-                at_least(
-                    "writes, L1d over memory",
-                    over(e, (WRITE, L1), (WRITE, Memory)),
-                    10.0,
-                )
-            },
+            |e| at_least("writes, L1d over memory", over(e, (WRITE, L1), (WRITE, Memory)), 10.0),
         )
         .then_between(22.0, 27.0, "Core 2")
         .takeaway(
@@ -332,13 +294,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "D38.3",
             drepper("3.5.1, Figure 3.26"),
             "writing L1d by 16-byte stores is more than twice as fast as writing L2",
-            |e| {
-                at_least(
-                    "writes, L1d over L2",
-                    over(e, (WRITE, L1), (WRITE, L2)),
-                    2.0,
-                )
-            },
+            |e| at_least("writes, L1d over L2", over(e, (WRITE, L1), (WRITE, L2)), 2.0),
         )
         .then(2.3, "Core 2")
         .failing(
@@ -351,14 +307,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             "D38.4",
             drepper("3.5.1, Figure 3.26"),
             "in L1d, writing by 16-byte stores is as fast as reading, within 20 %",
-            |e| {
-                between(
-                    "writes over reads",
-                    over(e, (WRITE, L1), (READ, L1)),
-                    0.8,
-                    1.2,
-                )
-            },
+            |e| between("writes over reads", over(e, (WRITE, L1), (READ, L1)), 0.8, 1.2),
         )
         .then(0.96, "Core 2")
         .failing("The core has different numbers of ports for loads and for stores."),
@@ -445,13 +394,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             "D40.4",
             drepper("3.5.1, Figure 3.28"),
             "writing L2 by 16-byte stores is more than 5 times as fast as writing memory",
-            |e| {
-                at_least(
-                    "writes, L2 over memory",
-                    over(e, (WRITE, L2), (WRITE, Memory)),
-                    5.0,
-                )
-            },
+            |e| at_least("writes, L2 over memory", over(e, (WRITE, L2), (WRITE, Memory)), 5.0),
         )
         .then_between(10.9, 12.2, "Opteron, family 10h")
         .failing(
@@ -475,14 +418,10 @@ mod tests {
             let [reads, bus] = [bytes * ghz, 8.0 * mhz / 1000.0];
             assert!(reads > 2.0 * bus);
             let says = |what: String| assert!(figure.about.contains(&what), "{what}");
-            says(format!(
-                "{bytes} bytes per cycle are {reads:.1} GB/s at {ghz} GHz"
-            ));
+            says(format!("{bytes} bytes per cycle are {reads:.1} GB/s at {ghz} GHz"));
             says(format!("carries {bus:.1} GB/s"));
-            let marked = figure
-                .claims
-                .iter()
-                .filter(|of| of.then.is_some_and(|then| then.beyond_bus));
+            let marked =
+                figure.claims.iter().filter(|of| of.then.is_some_and(|then| then.beyond_bus));
             assert_eq!(marked.count(), 1);
         }
     }

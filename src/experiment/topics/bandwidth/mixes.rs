@@ -60,12 +60,7 @@ const MIXES: [Mix; 10] = [
     mix(ONE, Motion::Copy, [1, 1], EVERYWHERE),
     mix(WRITE, Motion::Write, [0, 1], EVERYWHERE),
     mix(TRIAD, Motion::Triad, [2, 1], &[L1, L2, Memory]),
-    mix(
-        BYPASSING_TRIAD,
-        Motion::TriadNonTemporal,
-        [2, 1],
-        &[L2, Memory],
-    ),
+    mix(BYPASSING_TRIAD, Motion::TriadNonTemporal, [2, 1], &[L2, Memory]),
     mix(BYPASSING, Motion::WriteNonTemporal, [0, 1], &[Memory]),
 ];
 
@@ -139,11 +134,7 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
          move a quarter to a half more than reads alone. In L2, the non-temporal triad is as fast \
          as the ordinary one: one core stores no faster than memory takes it.",
     )],
-    plot: Some(Plot::lines(
-        Axis::WORKING_SET,
-        Axis::log("bandwidth"),
-        Unit::GigabytesPerSecond,
-    )),
+    plot: Some(Plot::lines(Axis::WORKING_SET, Axis::log("bandwidth"), Unit::GigabytesPerSecond)),
     cases: |machine| {
         let at = |bytes: usize, place: &Place| match place {
             Memory => bytes == machine.in_memory(),
@@ -162,9 +153,8 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             let mix = Mix::named(&curve.label).filter(|mix| mix.owns)?;
             let points = curve.points.into_iter();
             let beyond_l1 = points.filter(|(bytes, _)| *bytes >= e.machine.ranges.l2.lo);
-            let points: Vec<_> = beyond_l1
-                .map(|(bytes, of)| (bytes, of.scaled(mix.moved())))
-                .collect();
+            let points: Vec<_> =
+                beyond_l1.map(|(bytes, of)| (bytes, of.scaled(mix.moved()))).collect();
             let label = format!("{}, with RFO", curve.label);
             (!points.is_empty()).then_some(Curve { label, points })
         });
@@ -295,9 +285,6 @@ mod tests {
     fn lines_that_writes_read_first_count_once_more() {
         let moved = MIXES.each_ref().map(Mix::moved);
         let third = 4.0 / 3.0;
-        assert_eq!(
-            moved,
-            [1.0, 1.0, 1.0, 1.25, third, 1.5, 2.0, third, 1.0, 1.0]
-        );
+        assert_eq!(moved, [1.0, 1.0, 1.0, 1.25, third, 1.5, 2.0, third, 1.0, 1.0]);
     }
 }

@@ -43,17 +43,12 @@ const BY_VECTORS: [(&str, Motion); 7] = [
 ];
 
 /// Motions with string instructions, and the names of their series.
-const BY_STRINGS: [(&str, Motion); 2] = [
-    ("rep stosb", Motion::RepStosb),
-    ("rep movsb", Motion::RepMovsb),
-];
+const BY_STRINGS: [(&str, Motion); 2] =
+    [("rep stosb", Motion::RepStosb), ("rep movsb", Motion::RepMovsb)];
 
 /// The motions of the paper's figures.
-const OF_FIGURES: [(&str, Motion); 3] = [
-    (READ, Motion::Read),
-    (WRITE, Motion::Write),
-    (COPY, Motion::Copy),
-];
+const OF_FIGURES: [(&str, Motion); 3] =
+    [(READ, Motion::Read), (WRITE, Motion::Write), (COPY, Motion::Copy)];
 
 const READ: &str = "read";
 const WRITE: &str = "write";
@@ -173,115 +168,105 @@ fn unknown_ports() -> Untestable {
     Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
 }
 
-const BYTES_A_CYCLE: Plot = Plot::lines(
-    Axis::WORKING_SET,
-    Axis::log("bandwidth"),
-    Unit::BytesPerCycle,
-);
+const BYTES_A_CYCLE: Plot =
+    Plot::lines(Axis::WORKING_SET, Axis::log("bandwidth"), Unit::BytesPerCycle);
 
-const PROGRAM: Experiment =
-    Experiment {
-        id: "D35",
-        name: "drepper-bandwidth",
-        title: "Reading, writing and copying by every kind of instruction",
-        question: "How close does one core come to the limit of its load and store ports, and how \
+const PROGRAM: Experiment = Experiment {
+    id: "D35",
+    name: "drepper-bandwidth",
+    title: "Reading, writing and copying by every kind of instruction",
+    question: "How close does one core come to the limit of its load and store ports, and how \
                    much bandwidth is left at each level of the hierarchy?",
-        source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
-        about: "One thread reads, writes and copies buffers by accesses of different widths and by \
+    source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
+    about: "One thread reads, writes and copies buffers by accesses of different widths and by \
                 string instructions. The chart shows bytes per cycle by working set. In L1d, the \
                 ports limit the bandwidth: two or three load ports and one or two store ports, \
                 each 16 to 64 bytes wide, which only vectors of the full width use fully. From L2 \
                 on, the width matters less: the number of outstanding lines decides how fast lines \
                 arrive. Non-temporal stores go to memory wherever the data lie. (A copied byte \
                 counts once, as in the paper; the working set of a copy is both halves.)",
-        seen: &[seen(
-            "Zen 4",
-            "16-byte loads read memory faster than 64-byte loads, and two alternating streams are \
+    seen: &[seen(
+        "Zen 4",
+        "16-byte loads read memory faster than 64-byte loads, and two alternating streams are \
              faster than one, because each stream has its own prefetches.",
-        )],
-        plot: Some(BYTES_A_CYCLE),
-        cases: |machine| {
-            let mut cases = Vec::new();
-            for bytes in sizes(machine) {
-                for width in Vector::BYTES {
-                    cases.extend(BY_VECTORS.into_iter().filter_map(|(what, motion)| {
-                        case(series(what, width), bytes, motion, Mover::Vectors(width))
-                    }));
-                }
-                cases.extend(BY_STRINGS.into_iter().filter_map(|(what, motion)| {
-                    case(what.to_owned(), bytes, motion, Mover::String)
+    )],
+    plot: Some(BYTES_A_CYCLE),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for bytes in sizes(machine) {
+            for width in Vector::BYTES {
+                cases.extend(BY_VECTORS.into_iter().filter_map(|(what, motion)| {
+                    case(series(what, width), bytes, motion, Mover::Vectors(width))
                 }));
             }
-            without_repetition(cases)
-        },
-        events: events::BANDWIDTH,
-        claims: &[
-            // The paper reads L1d at the full 16 bytes per cycle of the load port, and at more than
-            // 32 with the two ports of the Opteron.
-            measured(
-                "D35.1",
-                drepper("3.5.1, Figures 3.24, 3.26 and 3.28"),
-                "in L1d, loads of every width reach at least 0.8 of the limit of the load ports",
-                |e| of_ports(e, READ, Ports::read),
-            )
-            .then(0.98, PENTIUM_4),
-            // Where L1d does not write through, writes come close to the optimal 16 bytes per cycle.
-            measured(
-                "D35.2",
-                drepper("3.5.1, Figure 3.26"),
-                "in L1d, stores of every width reach at least 0.8 of the limit of the store ports",
-                |e| of_ports(e, WRITE, Ports::write),
-            )
-            .then(0.96, "Core 2"),
-            // Written data is stored in L1d and only evicted when necessary: nearly 16 bytes per
-            // cycle, 0.5 to 0.7 in memory.
-            measured(
-                "D35.3",
-                drepper("3.5.1, Figure 3.26"),
-                "writing L1d by the widest stores is more than 4 times as fast as writing memory",
-                |e| {
-                    let (width, near) = widest(e, WRITE, L1)?;
-                    let far = by_width(e, WRITE, width, Memory)?;
-                    at_least(
-                        &format!("{width}-byte writes, L1d over memory"),
-                        ratio(near, far),
-                        4.0,
-                    )
-                },
-            )
-            .then_between(22.0, 27.0, "Core 2"),
-            // Copies cannot be faster than either reads or writes.
-            measured(
-                "D35.4",
-                drepper("3.5.1, Figure 3.28"),
-                "at no level of the hierarchy is copying faster than the slower of reading and \
+            cases.extend(
+                BY_STRINGS.into_iter().filter_map(|(what, motion)| {
+                    case(what.to_owned(), bytes, motion, Mover::String)
+                }),
+            );
+        }
+        without_repetition(cases)
+    },
+    events: events::BANDWIDTH,
+    claims: &[
+        // The paper reads L1d at the full 16 bytes per cycle of the load port, and at more than
+        // 32 with the two ports of the Opteron.
+        measured(
+            "D35.1",
+            drepper("3.5.1, Figures 3.24, 3.26 and 3.28"),
+            "in L1d, loads of every width reach at least 0.8 of the limit of the load ports",
+            |e| of_ports(e, READ, Ports::read),
+        )
+        .then(0.98, PENTIUM_4),
+        // Where L1d does not write through, writes come close to the optimal 16 bytes per cycle.
+        measured(
+            "D35.2",
+            drepper("3.5.1, Figure 3.26"),
+            "in L1d, stores of every width reach at least 0.8 of the limit of the store ports",
+            |e| of_ports(e, WRITE, Ports::write),
+        )
+        .then(0.96, "Core 2"),
+        // Written data is stored in L1d and only evicted when necessary: nearly 16 bytes per
+        // cycle, 0.5 to 0.7 in memory.
+        measured(
+            "D35.3",
+            drepper("3.5.1, Figure 3.26"),
+            "writing L1d by the widest stores is more than 4 times as fast as writing memory",
+            |e| {
+                let (width, near) = widest(e, WRITE, L1)?;
+                let far = by_width(e, WRITE, width, Memory)?;
+                at_least(&format!("{width}-byte writes, L1d over memory"), ratio(near, far), 4.0)
+            },
+        )
+        .then_between(22.0, 27.0, "Core 2"),
+        // Copies cannot be faster than either reads or writes.
+        measured(
+            "D35.4",
+            drepper("3.5.1, Figure 3.28"),
+            "at no level of the hierarchy is copying faster than the slower of reading and \
                  writing (10 % allowed): in L1d, in L2, in the last level if a measured working \
                  set is sure to lie there, and in memory",
-                |e| {
-                    let llc = Llc.range(e.machine);
-                    let is_sure = e.points.iter().any(|point| e.is_sure(llc, point.x));
-                    let places = [L1, L2, Llc, Memory].into_iter();
-                    all_of(
-                        places
-                            .filter(|place| is_sure || *place != Llc)
-                            .map(|place| {
-                                let (width, copy) = widest(e, COPY, place)?;
-                                let of = |what| by_width(e, what, width, place);
-                                let slower = of(READ)?.least(*of(WRITE)?);
-                                let what = format!("{width}-byte copies in {}", place.name());
-                                let judged = at_most(&what, ratio(copy, slower), 1.1);
-                                match place {
-                                    Llc => unless_strangers(e, judged),
-                                    _ => judged,
-                                }
-                            }),
-                    )
-                },
-            )
-            .then(0.48, "Opteron, family 10h"),
-        ],
-        ..Experiment::PLAIN
-    };
+            |e| {
+                let llc = Llc.range(e.machine);
+                let is_sure = e.points.iter().any(|point| e.is_sure(llc, point.x));
+                let places = [L1, L2, Llc, Memory].into_iter();
+                all_of(places.filter(|place| is_sure || *place != Llc).map(|place| {
+                    let (width, copy) = widest(e, COPY, place)?;
+                    let of = |what| by_width(e, what, width, place);
+                    let slower = of(READ)?.least(*of(WRITE)?);
+                    let what = format!("{width}-byte copies in {}", place.name());
+                    let judged = at_most(&what, ratio(copy, slower), 1.1);
+                    match place {
+                        Llc => unless_strangers(e, judged),
+                        _ => judged,
+                    }
+                }))
+            },
+        )
+        .then(0.48, "Opteron, family 10h"),
+    ],
+    ..Experiment::PLAIN
+};
 
 /// Returns the widest vectors that `what` was measured with in a place, in bytes, and their
 /// bandwidth there.
@@ -304,10 +289,7 @@ fn widths(e: &Evidence<'_>, what: &str) -> impl Iterator<Item = usize> {
 fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
     let mut kept: Vec<Case> = Vec::with_capacity(cases.len());
     for case in cases {
-        if !kept
-            .iter()
-            .any(|other| other.x == case.x && other.series == case.series)
-        {
+        if !kept.iter().any(|other| other.x == case.x && other.series == case.series) {
             kept.push(case);
         }
     }

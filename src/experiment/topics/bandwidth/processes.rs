@@ -110,9 +110,7 @@ fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
         let all = machine.working_sets().into_iter();
         sizes.extend(all.filter(|&size| size >= 16 << 10 && size <= 8 * cache));
     }
-    sizes
-        .iter_mut()
-        .for_each(|size| *size = *size / BLOCK * BLOCK);
+    sizes.iter_mut().for_each(|size| *size = *size / BLOCK * BLOCK);
     sizes.retain(|&size| size > 0 && size <= machine.largest);
     sizes.sort_unstable();
     sizes.dedup();
@@ -141,19 +139,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
                         if own > machine.largest {
                             continue;
                         }
-                        let background = Background {
-                            bytes: own,
-                            motion,
-                            cpu: shared.cpu,
-                        };
-                        Case::new(
-                            label,
-                            x,
-                            BesideSetup {
-                                measured,
-                                background,
-                            },
-                        )
+                        let background = Background { bytes: own, motion, cpu: shared.cpu };
+                        Case::new(label, x, BesideSetup { measured, background })
                     }
                     (Some(_), Err(_)) => continue,
                 };
@@ -216,11 +203,7 @@ fn fall(e: &Evidence<'_>, label: &str, shared: &Shared) -> Testable<Fall> {
         let [from, to] = [end(&pair[0].1), end(&pair[1].1)].map(f64::ln);
         let share = (level.ln() - from) / (to - from);
         // Without a slope to interpolate along, the first of the two sizes counts.
-        let share = if share.is_finite() {
-            share.clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
         pair[0].0 * (pair[1].0 / pair[0].0).powf(share)
     };
     let (lo, hi) = (|of: &Interval| of.lo, |of: &Interval| of.hi);
@@ -302,11 +285,7 @@ fn slower(e: &Evidence<'_>, what: &str, beside: BackgroundKind, than: Background
             shared.level
         )));
     }
-    let what = format!(
-        "{what}s of half of the cache {} over {}",
-        beside.name(),
-        than.name()
-    );
+    let what = format!("{what}s of half of the cache {} over {}", beside.name(), than.name());
     unless_strangers(e, at_most(&what, ratio(at(beside)?, at(than)?), LESS))
 }
 

@@ -81,9 +81,7 @@ fn cores_of(locations: &[CpuLocation]) -> usize {
 pub(super) fn own_l2(machine: &Machine, threads: usize) -> Testable<()> {
     match sharers(machine.cpu_order.first(threads), |location| location.l2) {
         [_, 1] => Ok(()),
-        [_, most] => Err(Untestable(format!(
-            "up to {most} of the {threads} threads share an L2"
-        ))),
+        [_, most] => Err(Untestable(format!("up to {most} of the {threads} threads share an L2"))),
     }
 }
 
@@ -191,9 +189,7 @@ fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, R
         Some(_) => "no point has a thread on each of them",
         None => "the buffers of all of them need more memory (`--memory`)",
     };
-    Err(Untestable(format!(
-        "`{label}` was timed on {threads} of {cores} cores: {why}"
-    )))
+    Err(Untestable(format!("`{label}` was timed on {threads} of {cores} cores: {why}")))
 }
 
 /// Judges the bandwidth per core with all cores at work over that of one core alone.
@@ -213,11 +209,7 @@ fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
     })?;
     e.machine.cpu_order.one_kind(threads as usize)?;
     let kept = ratio(each, e.at(&label, 1.0))?;
-    at_least(
-        &format!("{label}: each of {threads} cores over one core alone"),
-        kept,
-        least,
-    )
+    at_least(&format!("{label}: each of {threads} cores over one core alone"), kept, least)
 }
 
 /// Multiplies the bandwidth per thread of each point by its number of threads.
@@ -305,10 +297,7 @@ pub(super) const SCALING: Experiment = Experiment {
     },
     curves: |e| {
         let curves = e.curves().into_iter();
-        let of_all = |curve: Curve| Curve {
-            points: totals(curve.points),
-            ..curve
-        };
+        let of_all = |curve: Curve| Curve { points: totals(curve.points), ..curve };
         curves.map(of_all).collect()
     },
     claims: &[
@@ -359,11 +348,7 @@ pub(super) const SCALING: Experiment = Experiment {
                 let label = series(READ, Memory);
                 let (threads, _) = all_cores_in_memory(e, &label)?;
                 let spread = e.spread(&label, threads)?;
-                at_most(
-                    &format!("slowest over fastest of {threads} cores"),
-                    spread,
-                    1.5,
-                )
+                at_most(&format!("slowest over fastest of {threads} cores"), spread, 1.5)
             },
         )
         .failing("Divide such work by its progress, not evenly."),

@@ -63,9 +63,7 @@ fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> 
     let mut cases = Vec::new();
     for bytes in sizes(machine) {
         for of in OF_FIGURES {
-            let made = kinds
-                .iter()
-                .map(|&kind| case(machine, pair, of, kind, bytes));
+            let made = kinds.iter().map(|&kind| case(machine, pair, of, kind, bytes));
             cases.extend(made.flatten());
         }
     }
@@ -90,13 +88,8 @@ fn case(
         Same => Owner::All,
         Own => Owner::Each,
     };
-    let setup = BandwidthGroupSetup {
-        bytes,
-        motion,
-        mover,
-        owner,
-        cpus: pair.as_ref().ok()?.to_vec(),
-    };
+    let setup =
+        BandwidthGroupSetup { bytes, motion, mover, owner, cpus: pair.as_ref().ok()?.to_vec() };
     let room = owner == Owner::All || 2 * bytes <= machine.largest;
     room.then(|| Case::new(label, bytes as f64, setup))
 }
@@ -159,10 +152,7 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
             and store ports, L1d and the fill buffers of the core. Where one thread alone uses \
             such a resource fully, each of two threads gets half. Where one thread leaves some of \
             it unused, such as fill buffers in memory, two threads together get more than one.",
-    plot: Some(Plot {
-        reference: reference!("drepper-fig-3.25.csv", PENTIUM_4),
-        ..BYTES_A_CYCLE
-    }),
+    plot: Some(Plot { reference: reference!("drepper-fig-3.25.csv", PENTIUM_4), ..BYTES_A_CYCLE }),
     cases: |machine| figure_cases(machine, &hyper_threads(machine), &[One, Same]),
     events: events::BANDWIDTH,
     claims: &[
@@ -226,10 +216,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         "Two cores that write the same L1d-sized memory each keep a third of the bandwidth.",
     )],
     plot: Some(Plot {
-        reference: reference!(
-            "drepper-fig-3.27.csv",
-            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"
-        ),
+        reference: reference!("drepper-fig-3.27.csv", "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
         ..BYTES_A_CYCLE
     }),
     cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
@@ -255,12 +242,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "two threads that write the same L1d-sized memory, or copy within it, are each less \
              than 0.3 times as fast as one thread alone",
             |e| {
-                kept(
-                    e,
-                    cores,
-                    &[(WRITE, Same, L1), (COPY, Same, L1)],
-                    |what, each| at_most(what, each, 0.3),
-                )
+                kept(e, cores, &[(WRITE, Same, L1), (COPY, Same, L1)], |what, each| {
+                    at_most(what, each, 0.3)
+                })
             },
         )
         .then(0.034, "Core 2")
@@ -285,12 +269,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             |e| {
                 timed_on(e, cores)?;
                 let same = ratio(level(e, WRITE, Same, L1), level(e, WRITE, One, Memory))?;
-                between(
-                    "the same memory in L1d over one thread in memory",
-                    same,
-                    0.5,
-                    2.0,
-                )
+                between("the same memory in L1d over one thread in memory", same, 0.5, 2.0)
             },
         )
         .then_between(0.74, 0.89, "Core 2")
@@ -317,11 +296,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             drepper("3.5.1, Figure 3.27"),
             "two threads that write memory are each less than 0.75 times as fast as one thread \
              alone",
-            |e| {
-                kept(e, cores, &[(WRITE, Same, Memory)], |what, each| {
-                    at_most(what, each, 0.75)
-                })
-            },
+            |e| kept(e, cores, &[(WRITE, Same, Memory)], |what, each| at_most(what, each, 0.75)),
         )
         .then_between(0.58, 0.61, "Core 2")
         .takeaway(
@@ -400,11 +375,7 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             drepper("3.5.1, Figure 3.29"),
             "two threads that write the same L1d-sized memory are each less than 0.05 times as \
              fast as one thread alone",
-            |e| {
-                kept(e, cores, &[(WRITE, Same, L1)], |what, each| {
-                    at_most(what, each, 0.05)
-                })
-            },
+            |e| kept(e, cores, &[(WRITE, Same, L1)], |what, each| at_most(what, each, 0.05)),
         )
         .then(0.014, "Opteron, family 10h")
         .failing(
@@ -433,11 +404,7 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             drepper("3.5.1, Figure 3.29"),
             "in memory, beyond all caches, two threads that read the same data hardly slow each \
              other: each is at least 0.75 times as fast as one thread alone",
-            |e| {
-                kept(e, cores, &[(READ, Same, Memory)], |what, each| {
-                    at_least(what, each, 0.75)
-                })
-            },
+            |e| kept(e, cores, &[(READ, Same, Memory)], |what, each| at_least(what, each, 0.75)),
         )
         .then(0.80, "Opteron, family 10h")
         .failing("One core comes closer to saturating memory than the core of the figure did."),

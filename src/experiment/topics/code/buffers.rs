@@ -34,12 +34,7 @@ struct Kind {
 }
 
 const fn kind(name: &'static str, between: Between, range: [f64; 2]) -> Kind {
-    Kind {
-        name,
-        between,
-        range,
-        published: None,
-    }
+    Kind { name, between, range, published: None }
 }
 
 const REORDER: fn(&Core) -> Fact<u32> = |core| core.reorder_buffer;
@@ -48,17 +43,11 @@ const STORE: fn(&Core) -> Fact<u32> = |core| core.store_buffer;
 /// The kinds. Each range begins below the size of the smallest core's buffer and ends above the
 /// largest core's.
 const KINDS: [Kind; 7] = [
-    Kind {
-        published: Some(REORDER),
-        ..kind(OPERATIONS, Between::Operations, [30.0, 800.0])
-    },
+    Kind { published: Some(REORDER), ..kind(OPERATIONS, Between::Operations, [30.0, 800.0]) },
     kind(NOPS, Between::Nops, [30.0, 1600.0]),
     kind(MOVES, Between::Moves, [30.0, 800.0]),
     kind(LOADS, Between::Loads, [16.0, 400.0]),
-    Kind {
-        published: Some(STORE),
-        ..kind(STORES, Between::Stores, [8.0, 256.0])
-    },
+    Kind { published: Some(STORE), ..kind(STORES, Between::Stores, [8.0, 256.0]) },
     kind(SUMS, Between::Sums, [16.0, 600.0]),
     kind(VECTOR_SUMS, Between::Shuffles, [16.0, 600.0]),
 ];
@@ -103,16 +92,9 @@ impl Kind {
     }
 
     fn case(&self, number: usize) -> Option<Case> {
-        let window = Window {
-            between: self.between,
-            count: number.checked_sub(self.beside())?,
-        };
+        let window = Window { between: self.between, count: number.checked_sub(self.beside())? };
         let listing = Listing::Window(window);
-        Some(Case::new(
-            self.name,
-            number as f64,
-            RoutineSetup { listing },
-        ))
+        Some(Case::new(self.name, number as f64, RoutineSetup { listing }))
     }
 }
 
@@ -141,10 +123,7 @@ fn published() -> [Case; 2] {
         let missing = "no size of this buffer is published for this core";
         CountSetup::published(name, fact, missing).at(1)
     };
-    [
-        case(PUBLISHED_OPERATIONS, REORDER),
-        case(PUBLISHED_STORES, STORE),
-    ]
+    [case(PUBLISHED_OPERATIONS, REORDER), case(PUBLISHED_STORES, STORE)]
 }
 
 /// Infers how many entries the buffer of a kind has, from the times of its rounds. The range contains the
@@ -206,15 +185,8 @@ fn as_published(e: &Evidence<'_>, buffer: &str, [series, published]: [&str; 2]) 
     let published = e.at(published, 1.0)?.middle();
     let held = held(e, series)?;
     let of_published = held.scaled(1.0 / published);
-    let what = format!(
-        "{} to {} {series} over the published {published}",
-        held.lo, held.hi
-    );
-    unless_halved(
-        buffer,
-        of_published,
-        between(&what, of_published, 0.85, 1.15)?,
-    )
+    let what = format!("{} to {} {series} over the published {published}", held.lo, held.hi);
+    unless_halved(buffer, of_published, between(&what, of_published, 0.85, 1.15)?)
 }
 
 /// Judges a failed claim as inconclusive if a buffer has about half of its published size: a second thread of the
@@ -230,10 +202,7 @@ fn unless_halved(buffer: &str, of_published: Interval, judged: Judgement) -> Jud
          half while it works"
     );
     let open = noted(Ok(judged), note)?;
-    Ok(Judgement {
-        verdict: Verdict::Inconclusive,
-        ..open
-    })
+    Ok(Judgement { verdict: Verdict::Inconclusive, ..open })
 }
 
 const BUFFERS: Experiment = Experiment {
@@ -267,10 +236,7 @@ const BUFFERS: Experiment = Experiment {
          entries, and 136 loads fit behind one that waits: a load that is done no longer needs an \
          entry of the smaller queue.",
     )],
-    plot: Some(Plot::cycles(
-        Axis::log("number"),
-        Axis::log("time of a round, or of a call"),
-    )),
+    plot: Some(Plot::cycles(Axis::log("number"), Axis::log("time of a round, or of a call"))),
     cases: |machine| {
         let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
         let kinds = KINDS.iter().filter(wanted);
@@ -278,12 +244,10 @@ const BUFFERS: Experiment = Experiment {
             let numbers = kind.numbers(machine).into_iter();
             numbers.filter_map(|number| kind.case(number))
         });
-        let calls = numbers(DEPTHS, per_octave(machine))
-            .into_iter()
-            .map(|depth| {
-                let listing = Listing::Nested(Nested { depth });
-                Case::new(CALLS, depth as f64, RoutineSetup { listing })
-            });
+        let calls = numbers(DEPTHS, per_octave(machine)).into_iter().map(|depth| {
+            let listing = Listing::Nested(Nested { depth });
+            Case::new(CALLS, depth as f64, RoutineSetup { listing })
+        });
         windows.chain(calls).chain(published()).collect()
     },
     curves: |e| {
@@ -398,10 +362,7 @@ mod tests {
             (32.0, 3.03),
         ];
         let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(
-            return_stack(&rounds).map(|found| found.value),
-            Some([22, 25])
-        );
+        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([22, 25]));
         // Of a Zen 5, in a quick and in a full run.
         let per_call = [
             (8.0, 2.57),
@@ -417,10 +378,7 @@ mod tests {
             (45.0, 11.8),
         ];
         let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(
-            return_stack(&rounds).map(|found| found.value),
-            Some([26, 31])
-        );
+        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([26, 31]));
         let per_call = [
             (12.0, 4.67),
             (13.0, 4.23),
@@ -440,40 +398,25 @@ mod tests {
             (98.0, 20.8),
         ];
         let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(
-            return_stack(&rounds).map(|found| found.value),
-            Some([29, 31])
-        );
+        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([29, 31]));
     }
 
     #[test]
     fn a_reorder_buffer_of_512_entries_is_within_its_range() {
         // Cycles per round of a Redwood Cove.
-        let rounds = [
-            (362.0, 228.0),
-            (430.0, 264.0),
-            (512.0, 332.0),
-            (608.0, 383.0),
-        ];
+        let rounds = [(362.0, 228.0), (430.0, 264.0), (512.0, 332.0), (608.0, 383.0)];
         let rounds = rounds.map(|(number, time)| (number, Interval::exact(time)));
         let [least, most] = entries(OPERATIONS, &rounds).unwrap().value;
         assert!(least <= 512 && 512 <= most, "{least} to {most}");
         let [least, most] = entries(LOADS, &rounds).unwrap().value;
-        assert_eq!(
-            [least, most],
-            [430, 511],
-            "loads do not stand beside a chain"
-        );
+        assert_eq!([least, most], [430, 511], "loads do not stand beside a chain");
     }
 
     #[test]
     fn a_number_counts_what_else_is_in_the_buffer() {
         let case = KINDS[0].case(100).unwrap();
         let said = format!("{:?}", case.setup);
-        assert!(
-            said.contains(&format!("count: {}", 100 - Window::BESIDE)),
-            "{said}"
-        );
+        assert!(said.contains(&format!("count: {}", 100 - Window::BESIDE)), "{said}");
         assert!(KINDS[0].case(Window::BESIDE - 1).is_none());
     }
 }

@@ -108,11 +108,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                     let offsets = offsets(e, placed)?;
                     let (_, first) = slowest(&offsets[..1], "at the start of a line")?;
                     let slower = ratio(first, quickest(&offsets))?;
-                    at_most(
-                        &format!("{} at byte 0 over the quickest", name(placed)),
-                        slower,
-                        1.05,
-                    )
+                    at_most(&format!("{} at byte 0 over the quickest", name(placed)), slower, 1.05)
                 })
             },
         )
@@ -144,32 +140,24 @@ fn offsets(e: &Evidence<'_>, placed: Placed) -> Testable<Vec<(usize, Interval)>>
         least.map(|value| value.widened(0.01))
     };
     let points = e.pass_by_pass(name(placed)).into_iter();
-    let offsets: Vec<_> = points
-        .filter_map(|(x, passes)| Some((x as usize, least(passes)?)))
-        .collect();
+    let offsets: Vec<_> =
+        points.filter_map(|(x, passes)| Some((x as usize, least(passes)?))).collect();
     match offsets.first() {
         Some((0, _)) => Ok(offsets),
-        _ => Err(Untestable(format!(
-            "`{}` was not measured at the start of a line",
-            name(placed)
-        ))),
+        _ => Err(Untestable(format!("`{}` was not measured at the start of a line", name(placed)))),
     }
 }
 
 /// Returns the slowest of some offsets, by the lower bounds of their times.
 fn slowest(offsets: &[(usize, Interval)], which: &str) -> Testable<(usize, Interval)> {
     let slowest = offsets.iter().max_by(|a, b| a.1.lo.total_cmp(&b.1.lo));
-    slowest
-        .copied()
-        .ok_or_else(|| Untestable(format!("no offset was measured {which}")))
+    slowest.copied().ok_or_else(|| Untestable(format!("no offset was measured {which}")))
 }
 
 /// Returns the time at the quickest of some offsets, by the upper bounds of their times.
 fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
     let quickest = offsets.iter().min_by(|a, b| a.1.hi.total_cmp(&b.1.hi));
-    quickest
-        .map(|(_, value)| *value)
-        .ok_or_else(|| Untestable("no offset was measured".to_owned()))
+    quickest.map(|(_, value)| *value).ok_or_else(|| Untestable("no offset was measured".to_owned()))
 }
 
 /// Code that starts at a given byte of a line, in many copies that run in turn. An operation is a visit to

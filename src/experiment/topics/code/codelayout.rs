@@ -18,12 +18,7 @@ const CALLED: &str = "called";
 
 /// Functions of 8 own instructions each, and a candidate of 64 instructions (half a KiB).
 const fn callers(count: usize, inlined: bool) -> Callers {
-    Callers {
-        count,
-        own: 8,
-        candidate: 64,
-        inlined,
-    }
+    Callers { count, own: 8, candidate: 64, inlined }
 }
 
 /// Sizes of the inlined code as parts of L1i. The called form takes an eighth of this size.
@@ -132,11 +127,7 @@ const INLINING: Experiment = Experiment {
              with its candidate called as with the candidate inlined",
             |e| {
                 let bytes = callers(1, true).function();
-                at_least(
-                    "called over inlined",
-                    at_part(e, [CALLED, INLINED], bytes, SMALL),
-                    1.05,
-                )
+                at_least("called over inlined", at_part(e, [CALLED, INLINED], bytes, SMALL), 1.05)
             },
         )
         .failing("A call that is predicted costs less than a twentieth of what the function does."),
@@ -149,11 +140,7 @@ const INLINING: Experiment = Experiment {
              at least 1.05 times as long inlined as called",
             |e| {
                 let bytes = callers(1, true).function();
-                at_least(
-                    "inlined over called",
-                    at_part(e, [INLINED, CALLED], bytes, LARGE),
-                    1.05,
-                )
+                at_least("inlined over called", at_part(e, [INLINED, CALLED], bytes, LARGE), 1.05)
             },
         ),
     ],
@@ -174,12 +161,7 @@ const MOVED: &str = "cold code moved away";
 
 /// Blocks with a hot part of 4 instructions, a test and a branch, and a cold part of 12 instructions.
 const fn blocks(count: usize, moved: bool) -> Blocks {
-    Blocks {
-        count,
-        hot: 4,
-        cold: 12,
-        moved,
-    }
+    Blocks { count, hot: 4, cold: 12, moved }
 }
 
 /// The series of the ways in which gcc compiles a function with a rare block: 1 if the block lies behind the
@@ -265,11 +247,7 @@ const BLOCK_ORDER: Experiment = Experiment {
              holds all code",
             |e| {
                 let more = ratio(slower(e, HOT_ALONE), slower(e, BOTH))?;
-                at_least(
-                    "between over moved away, at twice L1i over at a quarter of it",
-                    more,
-                    1.2,
-                )
+                at_least("between over moved away, at twice L1i over at a quarter of it", more, 1.2)
             },
         )
         .failing(

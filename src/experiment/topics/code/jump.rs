@@ -30,14 +30,12 @@ const JUMP_TABLE: Experiment = Experiment {
             latency of the level where the line is found. The curve rises where the array outgrows \
             a cache. Sixteen elements share a line, so an array somewhat larger than a cache has \
             some hits in it. The second series adds a check of the index, as Java makes one.",
-    plot: Some(
-        Plot::nanoseconds(Axis::WORKING_SET, Axis::log("time")).beside(&[Reference {
-            file: "sestoft_memory_latency.csv",
-            machine: "i7-4870HQ and E5-2680v3 (2017)",
-            x: "kib",
-            columns: &[("i7-4870HQ_ns", "i7-4870HQ"), ("E5-2680v3_ns", "E5-2680v3")],
-        }]),
-    ),
+    plot: Some(Plot::nanoseconds(Axis::WORKING_SET, Axis::log("time")).beside(&[Reference {
+        file: "sestoft_memory_latency.csv",
+        machine: "i7-4870HQ and E5-2680v3 (2017)",
+        x: "kib",
+        columns: &[("i7-4870HQ_ns", "i7-4870HQ"), ("E5-2680v3_ns", "E5-2680v3")],
+    }])),
     cases: |machine| {
         let seed = machine.seed;
         let largest = LARGEST.max(machine.in_memory());
@@ -53,11 +51,7 @@ const JUMP_TABLE: Experiment = Experiment {
                 }
                 let size = bytes / size_of::<u32>();
                 let fill = Fill::Cycle { seed };
-                let setup = JumpSetup {
-                    size,
-                    fill,
-                    checked,
-                };
+                let setup = JumpSetup { size, fill, checked };
                 cases.push(Case::new(series, bytes as f64, setup));
             }
         }
@@ -107,11 +101,7 @@ const JUMP_TABLE: Experiment = Experiment {
             |e| {
                 // Without a size in memory, the slowest lies in a cache.
                 e.machine.memory_size()?;
-                at_least(
-                    "slowest over fastest size",
-                    extremes(e, UNCHECKED, EVERYWHERE),
-                    20.0,
-                )
+                at_least("slowest over fastest size", extremes(e, UNCHECKED, EVERYWHERE), 20.0)
             },
         )
         .then(67.0, "i7-4870HQ")
@@ -141,12 +131,10 @@ const JUMP_TABLE: Experiment = Experiment {
              memory",
             |e| {
                 let ranges = &e.machine.ranges;
-                all_of(
-                    [("L1d", ranges.l1), ("memory", ranges.memory)].map(|(name, range)| {
-                        let cost = ratio(e.level(CHECKED, range), e.level(UNCHECKED, range))?;
-                        at_most(&format!("checked over not, {name}"), cost, 1.1)
-                    }),
-                )
+                all_of([("L1d", ranges.l1), ("memory", ranges.memory)].map(|(name, range)| {
+                    let cost = ratio(e.level(CHECKED, range), e.level(UNCHECKED, range))?;
+                    at_most(&format!("checked over not, {name}"), cost, 1.1)
+                }))
             },
         )
         .holding(
@@ -156,10 +144,7 @@ const JUMP_TABLE: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-const EVERYWHERE: Range = Range {
-    lo: 0.0,
-    hi: f64::INFINITY,
-};
+const EVERYWHERE: Range = Range { lo: 0.0, hi: f64::INFINITY };
 
 /// Returns the largest value of a series inside a range over its smallest value there.
 fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> {
@@ -175,10 +160,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Testable<Interval> 
         )));
     };
     let values = || inside.iter().copied();
-    ratio(
-        values().fold(first, Interval::most),
-        values().fold(first, Interval::least),
-    )
+    ratio(values().fold(first, Interval::most), values().fold(first, Interval::least))
 }
 
 /// Judges whether no point of a series is faster than the point before it by more than 5 %.
@@ -195,11 +177,7 @@ fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
         }));
     }
     let (x, step) = worst.ok_or_else(|| Untestable("only one size was measured".to_owned()))?;
-    at_least(
-        &format!("{:.0} KiB over the size before it", x / 1024.0),
-        step,
-        0.95,
-    )
+    at_least(&format!("{:.0} KiB over the size before it", x / 1024.0), step, 0.95)
 }
 
 /// The example of Figure 5.
@@ -265,11 +243,7 @@ const PITFALLS: Experiment = Experiment {
             needs. The first two are regular, so prefetchers can follow them. The third and \
             fourth can end in short cycles that fit a cache; their cycle lengths are computed, \
             not timed.",
-    plot: Some(Plot::bars(
-        Axis::WORKING_SET,
-        Axis::log("time"),
-        Unit::Nanoseconds,
-    )),
+    plot: Some(Plot::bars(Axis::WORKING_SET, Axis::log("time"), Unit::Nanoseconds)),
     cases: |machine| {
         let seed = machine.seed;
         let bytes = machine.in_memory();
@@ -284,11 +258,7 @@ const PITFALLS: Experiment = Experiment {
             .into_iter()
             .map(|(series, fill)| {
                 let checked = false;
-                let setup = JumpSetup {
-                    size,
-                    fill,
-                    checked,
-                };
+                let setup = JumpSetup { size, fill, checked };
                 Case::new(series, bytes as f64, setup)
             })
             .collect();
@@ -361,11 +331,7 @@ const PITFALLS: Experiment = Experiment {
                 let time = |series| e.at(series, x);
                 let stride = time("2: stride of 17")?;
                 all_of([
-                    at_least(
-                        "stride over sequential",
-                        ratio(&stride, time("1: sequential")),
-                        0.95,
-                    ),
+                    at_least("stride over sequential", ratio(&stride, time("1: sequential")), 0.95),
                     at_least(
                         "random cycle over stride",
                         ratio(time("5: one random cycle"), stride),
@@ -428,18 +394,11 @@ impl Setup for JumpSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let chain = Chain::new(region, self.size, self.fill)?;
         let jump = IndexChase::new(chain);
-        Ok(Workload::steady(
-            if self.checked { jump.checked() } else { jump },
-            self.size as u64,
-        ))
+        Ok(Workload::steady(if self.checked { jump.checked() } else { jump }, self.size as u64))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let places = Places {
-            count: self.size,
-            stride: size_of::<u32>(),
-            rotating: false,
-        };
+        let places = Places { count: self.size, stride: size_of::<u32>(), rotating: false };
         match self.fill {
             Fill::Cycle { .. } => random(parameters, places, None),
             Fill::Sequential => in_order(parameters, places, false),

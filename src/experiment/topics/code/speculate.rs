@@ -60,13 +60,7 @@ const SPECULATION: Experiment = Experiment {
             ),
             "a load of another location than an earlier store does not wait for the store's \
              address: both waits together take less than three quarters of their time in sequence",
-            |e| {
-                at_most(
-                    "early over ordered",
-                    ratio(e.at(FREE, NEVER), e.at(ORDERED, NEVER)),
-                    0.75,
-                )
-            },
+            |e| at_most("early over ordered", ratio(e.at(FREE, NEVER), e.at(ORDERED, NEVER)), 0.75),
         ),
         measured(
             "E41.2",
@@ -85,13 +79,7 @@ const SPECULATION: Experiment = Experiment {
             ours("a load of the stored location must not be early: what does the wait cost?"),
             "a load of the location just stored to takes at least 1.5 times as long as a load of \
              another location",
-            |e| {
-                at_least(
-                    "shared over apart",
-                    ratio(e.at(FREE, ALWAYS), e.at(FREE, NEVER)),
-                    1.5,
-                )
-            },
+            |e| at_least("shared over apart", ratio(e.at(FREE, ALWAYS), e.at(FREE, NEVER)), 1.5),
         )
         .failing("The CPU forwards the stored value before both addresses are known."),
         measured(
@@ -111,11 +99,7 @@ const SPECULATION: Experiment = Experiment {
 fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
     let chain = |series, issue, shared| {
-        let setup = SpeculateSetup {
-            issue,
-            shared,
-            seed,
-        };
+        let setup = SpeculateSetup { issue, shared, seed };
         Case::new(series, percent(shared), setup).in_turn()
     };
     let mut cases = Vec::new();
@@ -124,11 +108,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         cases.push(chain(ORDERED, Issue::Ordered, shared));
     }
     for (series, issue) in [(MISS_FREE, Issue::Free), (MISS_ORDERED, Issue::Ordered)] {
-        let setup = SpeculateMissSetup {
-            issue,
-            working_set: machine.in_memory(),
-            seed,
-        };
+        let setup = SpeculateMissSetup { issue, working_set: machine.in_memory(), seed };
         cases.push(Case::new(series, NEVER, setup).in_turn());
     }
     cases
@@ -163,10 +143,8 @@ impl Setup for SpeculateSetup {
             .split(Speculate::BYTES.next_multiple_of(PAGE))
             .ok_or_else(|| Untestable("the memory holds no two separate locations".to_owned()))?;
         let speculate = |region, shared| Speculate::new(region, self.issue, shared, self.seed);
-        let shot = SpeculateShot {
-            apart: speculate(first, 0)?,
-            shared: speculate(second, self.shared)?,
-        };
+        let shot =
+            SpeculateShot { apart: speculate(first, 0)?, shared: speculate(second, self.shared)? };
         let work = shot.shared.work();
         Ok(Workload::shot(shot, work))
     }

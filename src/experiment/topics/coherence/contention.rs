@@ -125,10 +125,7 @@ const CONTENTION: Experiment = Experiment {
             A thread of parking_lot sleeps after a short wait, and lets a running thread go ahead. \
             Where a host stops a virtual CPU, the threads behind it in a queue wait as well; \
             single operations are timed for some seconds at most.",
-    plot: Some(Plot::nanoseconds(
-        Axis::linear("threads"),
-        Axis::log("time per operation"),
-    )),
+    plot: Some(Plot::nanoseconds(Axis::linear("threads"), Axis::log("time per operation"))),
     cases,
     curves: |e| {
         let single = |place: Percentile, way: &str| {
@@ -138,10 +135,7 @@ const CONTENTION: Experiment = Experiment {
                 let value = e.percentile(&label, threads, place).ok()?;
                 Some((threads, value))
             });
-            Some(Curve {
-                label: format!("{} {label}", place.name()),
-                points: points.collect(),
-            })
+            Some(Curve { label: format!("{} {label}", place.name()), points: points.collect() })
         };
         // All padded words cost about the same.
         let drawn = |label: &str| label.ends_with(SHARED) || label == series(ADD, PADDED);
@@ -322,10 +316,7 @@ fn together(e: &Evidence<'_>, label: &str) -> Option<Curve> {
         let rate = |time: f64| 1e3 * threads / time;
         (time.lo > 0.0).then(|| (threads, Interval::new(rate(time.hi), rate(time.lo))))
     };
-    Some(Curve {
-        label: label.to_owned(),
-        points: points.filter_map(per_second).collect(),
-    })
+    Some(Curve { label: label.to_owned(), points: points.filter_map(per_second).collect() })
 }
 
 pub(super) const THROUGHPUT: Experiment = Experiment {

@@ -150,11 +150,7 @@ mod tests {
     use crate::os::allowed;
 
     fn mutexes(spacing: Spacing) -> MutexSetup {
-        MutexSetup {
-            of: Library::Std,
-            spacing,
-            cpus: vec![0, 1, 0],
-        }
+        MutexSetup { of: Library::Std, spacing, cpus: vec![0, 1, 0] }
     }
 
     #[test]
@@ -174,10 +170,7 @@ mod tests {
         let context = Context::here();
         for library in [Library::Std, Library::ParkingLot] {
             for spacing in [Spacing::Shared, Spacing::Apart(8), Spacing::Apart(128)] {
-                let setup = MutexSetup {
-                    of: library,
-                    ..mutexes(spacing)
-                };
+                let setup = MutexSetup { of: library, ..mutexes(spacing) };
                 let mut bytes = [0; 256];
                 let region = Region::new(&mut bytes).unwrap();
                 match setup.prepare(region, &context) {
@@ -217,10 +210,7 @@ mod tests {
                     panic!("{setup:?} has no threads");
                 };
                 assert_eq!(workers.len(), cpus.len());
-                let options = RoundOptions {
-                    ahead: 100_000,
-                    keep_on: false,
-                };
+                let options = RoundOptions { ahead: 100_000, keep_on: false };
                 let mut turns = 0;
                 let rounds = Linux.thread_group(&mut workers, options, &mut |group| {
                     turns = (0..20).map(|_| group.round(1000).len()).sum();
@@ -246,9 +236,6 @@ mod tests {
         let mut bytes = vec![0; setup.bytes() + 63];
         let region = Region::new(&mut bytes).unwrap();
         let refused = setup.prepare(region, &context).unwrap_err();
-        assert!(
-            refused.0.contains("needs 3 CPUs, and there are 2"),
-            "{refused}"
-        );
+        assert!(refused.0.contains("needs 3 CPUs, and there are 2"), "{refused}");
     }
 }

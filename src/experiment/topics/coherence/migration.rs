@@ -77,11 +77,7 @@ const SITUATIONS: Experiment = Experiment {
             (OWN_FENCED, Held::Own, Want::OwnFenced),
             (READ_FENCED, Held::Shared, Want::OwnFenced),
         ] {
-            let others = if held == Held::Own {
-                Vec::new()
-            } else {
-                vec![cpus[1]]
-            };
+            let others = if held == Held::Own { Vec::new() } else { vec![cpus[1]] };
             cases.push(Case::new(series, LINE as f64, remote(held, want, others)));
         }
         cases.extend(walks_and_trip(cpus, [THERE, HERE]));
@@ -98,11 +94,7 @@ const SITUATIONS: Experiment = Experiment {
              1.5 times as long as a lap of a thread that stays",
             |e| {
                 let [_, (_, l2)] = e.machine.near();
-                at_least(
-                    "first lap over staying, L2",
-                    over_staying(e, LAPS[1].0, l2),
-                    1.5,
-                )
+                at_least("first lap over staying, L2", over_staying(e, LAPS[1].0, l2), 1.5)
             },
         ),
         // The same situation, in a smaller list.
@@ -113,11 +105,7 @@ const SITUATIONS: Experiment = Experiment {
              than 1.5 times as long as a lap of a thread that stays",
             |e| {
                 let [(_, l1), _] = e.machine.near();
-                at_least(
-                    "first lap over staying, L1d",
-                    over_staying(e, LAPS[1].0, l1),
-                    1.5,
-                )
+                at_least("first lap over staying, L1d", over_staying(e, LAPS[1].0, l1), 1.5)
             },
         ),
         // The lines move only once.
@@ -128,11 +116,7 @@ const SITUATIONS: Experiment = Experiment {
              than 1.2 times as long as a lap of a thread that stays: lines move once",
             |e| {
                 let [_, (_, l2)] = e.machine.near();
-                at_most(
-                    "second lap over staying, L2",
-                    over_staying(e, LAPS[2].0, l2),
-                    1.2,
-                )
+                at_most("second lap over staying, L2", over_staying(e, LAPS[2].0, l2), 1.2)
             },
         ),
         // Second situation: two processors really need a line, and each RFO is slow. We take the

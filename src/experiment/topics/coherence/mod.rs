@@ -12,15 +12,7 @@ pub mod remote;
 pub mod sharing;
 pub mod transfer;
 
-families![
-    mesi,
-    sharing,
-    migration,
-    transfer,
-    ownership,
-    contention,
-    other_hardware,
-];
+families![mesi, sharing, migration, transfer, ownership, contention, other_hardware,];
 
 /// Names the series of a way in a place.
 fn series(way: &str, place: &str) -> String {

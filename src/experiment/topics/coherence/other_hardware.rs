@@ -15,16 +15,7 @@ const fn row(
     claims: &'static [Claim],
 ) -> Experiment {
     let [question, source, about] = texts;
-    Experiment {
-        id,
-        name,
-        title,
-        question,
-        source,
-        about,
-        claims,
-        ..Experiment::PLAIN
-    }
+    Experiment { id, name, title, question, source, about, claims, ..Experiment::PLAIN }
 }
 
 const DCBZ: Experiment = row(

@@ -19,21 +19,15 @@ use core::sync::atomic::AtomicU64;
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[PREFETCHW];
 
-const WAYS: [(&str, AcquireWay); 3] = [
-    (STORE, AcquireWay::Store),
-    (ADD, AcquireWay::Add),
-    (FENCED, AcquireWay::AddFenced),
-];
+const WAYS: [(&str, AcquireWay); 3] =
+    [(STORE, AcquireWay::Store), (ADD, AcquireWay::Add), (FENCED, AcquireWay::AddFenced)];
 
 const STORE: &str = "store";
 const ADD: &str = "locked addition";
 const FENCED: &str = "fenced locked addition";
 
-const FETCHED: [(&str, Fetched); 3] = [
-    (NOT, Fetched::Not),
-    (T0, Fetched::ToRead),
-    (W, Fetched::ToWrite),
-];
+const FETCHED: [(&str, Fetched); 3] =
+    [(NOT, Fetched::Not), (T0, Fetched::ToRead), (W, Fetched::ToWrite)];
 
 const NOT: &str = "not fetched";
 const T0: &str = "prefetcht0";
@@ -54,12 +48,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     for (x, held) in (0..).map(f64::from).zip(HELD) {
         for (way_name, way) in WAYS {
             for (fetched_name, fetched) in FETCHED {
-                let setup = TakeSetup {
-                    held,
-                    way,
-                    fetched,
-                    other: cpus[1],
-                };
+                let setup = TakeSetup { held, way, fetched, other: cpus[1] };
                 cases.push(Case::new(series(way_name, fetched_name), x, setup).in_turn());
             }
         }
@@ -79,11 +68,7 @@ fn compare(
     let at = |way, fetched, held| e.at(&series(way, fetched), held);
     two_cores(e, [THERE, HERE])?;
     let value = ratio(at(way, fetched, held)?, at(way, instead, held))?;
-    let held = if held == THERE {
-        "modified there"
-    } else {
-        "shared"
-    };
+    let held = if held == THERE { "modified there" } else { "shared" };
     let what = format!("{way}, {held}: {fetched} over {instead}");
     judge(&what, value, bound)
 }
@@ -258,17 +243,13 @@ impl Setup for TakeSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads of one CPU would wait for the scheduler.
         if context.host.current_cpu() == Some(self.other) {
-            return Err(Untestable(
-                "the test needs a CPU other than the measuring one".into(),
-            ));
+            return Err(Untestable("the test needs a CPU other than the measuring one".into()));
         }
         if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {
             return Err(Untestable("this CPU has no prefetchw".into()));
         }
         let take = Take::new(context.host, self)?;
-        let work = take
-            .kernel()
-            .map_or_else(Work::default, |kernel| kernel.work());
+        let work = take.kernel().map_or_else(Work::default, |kernel| kernel.work());
         Ok(Workload::shot(take, work))
     }
 }
@@ -286,12 +267,7 @@ mod tests {
         let cpus = allowed();
         for held in [Held::Own, Held::Modified, Held::Shared] {
             for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
-                let setup = TakeSetup {
-                    held,
-                    way: AcquireWay::AddFenced,
-                    fetched,
-                    other: cpus[0],
-                };
+                let setup = TakeSetup { held, way: AcquireWay::AddFenced, fetched, other: cpus[0] };
                 let mut take = Take::new(&Linux, &setup).unwrap();
                 let before: u64 = take.table.read();
                 for shots in 1..4 {
@@ -301,9 +277,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            words(&[Line::default(), Line::default()]).len(),
-            2 * LINE / 8
-        );
+        assert_eq!(words(&[Line::default(), Line::default()]).len(), 2 * LINE / 8);
     }
 }

@@ -104,11 +104,7 @@ impl Table {
             let to = &lines[order[(place + 1) % LINES]].0[0];
             lines[from].0[0].store(address(to), Ordering::Relaxed);
         }
-        Table {
-            lines,
-            request: Line::default(),
-            done: Line::default(),
-        }
+        Table { lines, request: Line::default(), done: Line::default() }
     }
 
     /// Returns all lines. Every [`APART`]th line is accessed.
@@ -276,19 +272,13 @@ impl Setup for RemoteSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads on one CPU would wait for the scheduler.
         let host = context.host;
-        if host
-            .current_cpu()
-            .is_some_and(|cpu| self.others.contains(&cpu))
-        {
+        if host.current_cpu().is_some_and(|cpu| self.others.contains(&cpu)) {
             return Err(Untestable(
                 "the other threads need another CPU than the measuring thread".into(),
             ));
         }
         let stores = u32::from(self.want != Want::Read);
-        Ok(Workload::shot(
-            Remote::new(host, self)?,
-            Work::default().load(1, 8).store(stores, 8),
-        ))
+        Ok(Workload::shot(Remote::new(host, self)?, Work::default().load(1, 8).store(stores, 8)))
     }
 
     /// Predicts a load: of an uncached line from the latency of memory, of another core's line from half
@@ -296,10 +286,9 @@ impl Setup for RemoteSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.want == Want::Read).then_some(())?;
         match self.held {
-            Held::Nowhere => Some(Forecast {
-                own_quantity: true,
-                ..TRANSFER.forecast(parameters.memory()?)
-            }),
+            Held::Nowhere => {
+                Some(Forecast { own_quantity: true, ..TRANSFER.forecast(parameters.memory()?) })
+            }
             Held::Modified | Held::Exclusive => {
                 Some(TRANSFER.forecast(parameters.round_trip()? / 2.0))
             }
@@ -318,20 +307,9 @@ mod tests {
     #[test]
     fn a_shot_goes_once_around_all_lines_in_every_state() {
         let cpus = allowed();
-        for held in [
-            Held::Own,
-            Held::Nowhere,
-            Held::Modified,
-            Held::Exclusive,
-            Held::Shared,
-        ] {
+        for held in [Held::Own, Held::Nowhere, Held::Modified, Held::Exclusive, Held::Shared] {
             for want in [Want::Read, Want::Own, Want::OwnFenced] {
-                let setup = RemoteSetup {
-                    held,
-                    want,
-                    others: vec![cpus[0]],
-                    seed: 3,
-                };
+                let setup = RemoteSetup { held, want, others: vec![cpus[0]], seed: 3 };
                 let mut remote = Remote::new(&Linux, &setup).unwrap();
                 remote.prepare();
                 // The loaded word is the next address: nothing is computed between two loads.

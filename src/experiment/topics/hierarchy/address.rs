@@ -17,14 +17,8 @@ const LINE: u64 = 64;
 const MIB: u64 = 1 << 20;
 
 static PARTS: [Counted; 4] = [
-    Counted::exactly(
-        "addresses that their three parts do not give back",
-        0.0,
-        || lost(false),
-    ),
-    Counted::exactly("addresses whose parts are not their bits", 0.0, || {
-        lost(true)
-    }),
+    Counted::exactly("addresses that their three parts do not give back", 0.0, || lost(false)),
+    Counted::exactly("addresses whose parts are not their bits", 0.0, || lost(true)),
     Counted::exactly("low bits that select a byte of a 64-byte line", 6.0, || {
         Ok(f64::from(cache(32 << 10, 8)?.offset_bits()))
     }),
@@ -80,13 +74,8 @@ const SPLIT: Experiment = Experiment {
 
 /// Size and ways of the caches that split addresses; the sets of the last one are not a power of
 /// two.
-const SPLIT_BY: [(u64, u64); 5] = [
-    (16 << 10, 4),
-    (32 << 10, 8),
-    (48 << 10, 12),
-    (4 * MIB, 1),
-    (260 * MIB, 20),
-];
+const SPLIT_BY: [(u64, u64); 5] =
+    [(16 << 10, 4), (32 << 10, 8), (48 << 10, 12), (4 * MIB, 1), (260 * MIB, 20)];
 
 /// Returns the number of random addresses that their parts do not give back or, with `by_bits`,
 /// whose parts are not the right bits.
@@ -106,11 +95,7 @@ fn lost(by_bits: bool) -> Testable<f64> {
                     let low = |bits: u32, value: u64| value & ((1 << bits) - 1);
                     let line = address >> offset_bits;
                     [tag, set, offset]
-                        == [
-                            line >> set_bits,
-                            low(set_bits, line),
-                            low(offset_bits, address),
-                        ]
+                        == [line >> set_bits, low(set_bits, line), low(offset_bits, address)]
                 }
             };
             lost += u32::from(!kept);
@@ -120,42 +105,26 @@ fn lost(by_bits: bool) -> Testable<f64> {
 }
 
 static FIGURES: [Counted; 12] = [
-    Counted::exactly("entries of 4 MiB", 65_536.0, || {
-        Ok(cache(4 * MIB, 1)?.lines() as f64)
-    }),
+    Counted::exactly("entries of 4 MiB", 65_536.0, || Ok(cache(4 * MIB, 1)?.lines() as f64)),
     Counted::exactly("bits of set, direct-mapped", 16.0, || bits(1)),
-    Counted::exactly("sets of 8 ways", 8192.0, || {
-        Ok(cache(4 * MIB, 8)?.sets() as f64)
-    }),
+    Counted::exactly("sets of 8 ways", 8192.0, || Ok(cache(4 * MIB, 8)?.sets() as f64)),
     Counted::exactly("bits of set, 8 ways", 13.0, || bits(8)),
-    Counted::exactly("tags compared, 8 ways", 8.0, || {
-        Ok(f64::from(cache(4 * MIB, 8)?.ways()))
-    }),
-    Counted::exactly(
-        "sets, fully associative",
-        1.0,
-        || Ok(whole()?.sets() as f64),
-    ),
+    Counted::exactly("tags compared, 8 ways", 8.0, || Ok(f64::from(cache(4 * MIB, 8)?.ways()))),
+    Counted::exactly("sets, fully associative", 1.0, || Ok(whole()?.sets() as f64)),
     Counted::exactly("misses, direct-mapped, 2 lines of a set", 100.0, || {
         conflicts(cache(4 * MIB, 1)?, 2)
     }),
     Counted::exactly("misses, direct-mapped, 65,536 lines in a row", 0.0, || {
         row_of_lines(cache(4 * MIB, 1)?)
     }),
-    Counted::exactly("misses, 8 ways, 8 lines of a set", 0.0, || {
-        conflicts(cache(4 * MIB, 8)?, 8)
-    }),
+    Counted::exactly("misses, 8 ways, 8 lines of a set", 0.0, || conflicts(cache(4 * MIB, 8)?, 8)),
     Counted::exactly("misses, 8 ways, 9 lines of a set", 100.0, || {
         conflicts(cache(4 * MIB, 8)?, 9)
     }),
-    Counted::exactly(
-        "misses, fully associative, as many lines as it holds",
-        0.0,
-        || conflicts(whole()?, 64),
-    ),
-    Counted::exactly("misses, fully associative, one line more", 100.0, || {
-        conflicts(whole()?, 65)
+    Counted::exactly("misses, fully associative, as many lines as it holds", 0.0, || {
+        conflicts(whole()?, 64)
     }),
+    Counted::exactly("misses, fully associative, one line more", 100.0, || conflicts(whole()?, 65)),
 ];
 
 const KINDS: Experiment = Experiment {
@@ -233,10 +202,7 @@ fn conflicts(geometry: Geometry, lines: u64) -> Testable<f64> {
 /// Returns the percentage of misses in later rounds over as many consecutive lines as the cache holds.
 fn row_of_lines(geometry: Geometry) -> Testable<f64> {
     let lines = 0..geometry.lines();
-    Ok(later_misses(
-        geometry,
-        lines.map(|line| line * geometry.line()),
-    ))
+    Ok(later_misses(geometry, lines.map(|line| line * geometry.line())))
 }
 
 fn later_misses(geometry: Geometry, addresses: impl Iterator<Item = u64> + Clone) -> f64 {

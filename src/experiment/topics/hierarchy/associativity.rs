@@ -37,9 +37,7 @@ const FIG_6_5: Experiment = Experiment {
             that divide the way size, the list spreads over a few sets, and each set takes part of \
             the list.",
     plot: Some(Plot {
-        shape: Shape::Surface {
-            depth: "length of the list in lines",
-        },
+        shape: Shape::Surface { depth: "length of the list in lines" },
         x: Axis::linear("distance in lines"),
         y: Axis::linear("time"),
         unit: Unit::CoreCycles,
@@ -75,10 +73,8 @@ const FIG_6_5: Experiment = Experiment {
              long as in a list of one line exactly when the list has more lines than L1d has ways",
             |e| {
                 let found = Found::on(e)?;
-                let Some((cache, ways)) = e
-                    .machine
-                    .data_cache(1)
-                    .and_then(|cache| Some((cache, cache.ways?)))
+                let Some((cache, ways)) =
+                    e.machine.data_cache(1).and_then(|cache| Some((cache, cache.ways?)))
                 else {
                     return Err(Untestable(format!(
                         "{found}; CPUID does not report the ways of L1d, so there is nothing to \
@@ -95,10 +91,7 @@ const FIG_6_5: Experiment = Experiment {
                         _ => Verdict::Inconclusive,
                     },
                     numbers: format!("{found}; CPUID: {ways} ways, {} KiB", cache.size / 1024),
-                    value: Some(Interval::new(
-                        found.early.ways as f64,
-                        found.late.ways as f64,
-                    )),
+                    value: Some(Interval::new(found.early.ways as f64, found.late.ways as f64)),
                 })
             },
         )
@@ -181,10 +174,7 @@ impl Geometry {
                 held += 1;
             }
             if held < LONGEST && found.is_none_or(|first| held < first.ways) {
-                found = Some(Geometry {
-                    period: distance,
-                    ways: held,
-                });
+                found = Some(Geometry { period: distance, ways: held });
             }
         }
         found.ok_or_else(|| {
@@ -197,13 +187,7 @@ impl Geometry {
 
 impl core::fmt::Display for Geometry {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "{} ways of {} bytes, {} KiB",
-            self.ways,
-            self.period * LINE,
-            self.bytes() / 1024
-        )
+        write!(f, "{} ways of {} bytes, {} KiB", self.ways, self.period * LINE, self.bytes() / 1024)
     }
 }
 

@@ -17,10 +17,8 @@ const BEHIND: &str = "a load behind a store";
 const BEHIND_LATE: &str = "a load behind a store of late address";
 
 /// The series of loads behind a store.
-const BOTH: [(&str, StoreAddress); 2] = [
-    (BEHIND, StoreAddress::Early),
-    (BEHIND_LATE, StoreAddress::Late),
-];
+const BOTH: [(&str, StoreAddress); 2] =
+    [(BEHIND, StoreAddress::Early), (BEHIND_LATE, StoreAddress::Late)];
 
 /// Byte offset of the store. A load about 4,096 bytes behind it does not cross a line.
 const STORE: usize = 1032;
@@ -68,10 +66,7 @@ const FIG_6_6: Experiment = Experiment {
              cycles instead of 5.",
         ),
     ],
-    plot: Some(Plot::cycles(
-        Axis::log("distance in bytes"),
-        Axis::linear("time"),
-    )),
+    plot: Some(Plot::cycles(Axis::log("distance in bytes"), Axis::linear("time"))),
     cases: |machine| {
         let mut cases = Vec::new();
         for first in firsts(machine) {
@@ -157,10 +152,8 @@ const FIG_6_6: Experiment = Experiment {
             "a load behind a store takes the same time, within 10 %, at every distance at which \
              load and store do not overlap in the low 12 address bits",
             |e| {
-                let apart: Vec<usize> = behind(e.machine)
-                    .into_iter()
-                    .filter(|behind| !aliases(*behind))
-                    .collect();
+                let apart: Vec<usize> =
+                    behind(e.machine).into_iter().filter(|behind| !aliases(*behind)).collect();
                 let slower = BOTH.iter().flat_map(|(series, _)| {
                     let free = e.at(series, FREE as f64);
                     apart.iter().map(move |behind| {
@@ -211,9 +204,8 @@ fn loads(first: usize) -> String {
 /// Returns the time of the loads at a distance: the median over the places of the first load.
 fn alike(e: &Evidence<'_>, distance: usize) -> Testable<Reading> {
     let places = firsts(e.machine).into_iter();
-    let all: Testable<Vec<Reading>> = places
-        .map(|first| e.at(&loads(first), distance as f64))
-        .collect();
+    let all: Testable<Vec<Reading>> =
+        places.map(|first| e.at(&loads(first), distance as f64)).collect();
     Reading::level(&all?).ok_or_else(none)
 }
 
@@ -227,14 +219,9 @@ fn firsts(machine: &Machine) -> Vec<usize> {
 fn distances(machine: &Machine) -> Vec<usize> {
     if machine.full {
         let near = (8..256).step_by(8);
-        return near
-            .chain((256..=PAGE).step_by(64))
-            .chain((264..=PAGE).step_by(192))
-            .collect();
+        return near.chain((256..=PAGE).step_by(64)).chain((264..=PAGE).step_by(192)).collect();
     }
-    vec![
-        8, 16, 24, 32, 40, 48, 56, 64, 72, 96, 128, 136, 256, 512, 1024, 2048, 2056, 4096,
-    ]
+    vec![8, 16, 24, 32, 40, 48, 56, 64, 72, 96, 128, 136, 256, 512, 1024, 2048, 2056, 4096]
 }
 
 /// Returns the distances from a store to the load behind it. The two have no byte in common.
@@ -244,15 +231,7 @@ fn behind(machine: &Machine) -> Vec<usize> {
     } else {
         vec![8, 16, 64, 256, 1024]
     };
-    let around = [
-        PAGE - 64,
-        PAGE - 8,
-        PAGE - 4,
-        PAGE,
-        PAGE + 4,
-        PAGE + 8,
-        PAGE + 64,
-    ];
+    let around = [PAGE - 64, PAGE - 8, PAGE - 4, PAGE, PAGE + 4, PAGE + 8, PAGE + 64];
     behind.extend(around);
     behind.extend([FREE, 3 * PAGE / 2, 2 * PAGE - 8, 2 * PAGE, 2 * PAGE + 8]);
     behind.sort_unstable();

@@ -60,14 +60,8 @@ impl Setup for CompilerSetup {
 
 /// The stored traces of accesses that missed in L1, by line size.
 const STORED: [(u64, &[u8]); 2] = [
-    (
-        32,
-        include_bytes!("../../../../reference/gcc-l1-misses-32.lft"),
-    ),
-    (
-        64,
-        include_bytes!("../../../../reference/gcc-l1-misses-64.lft"),
-    ),
+    (32, include_bytes!("../../../../reference/gcc-l1-misses-32.lft")),
+    (64, include_bytes!("../../../../reference/gcc-l1-misses-64.lft")),
 ];
 
 /// The stored trace keeps one set in this many.
@@ -109,16 +103,14 @@ impl CompilerSetup {
         });
         match taken? {
             all if all == records.len() => Ok(cache.counters().misses() as f64 * SAMPLED),
-            part => Err(Untestable(format!(
-                "the stored trace cannot be decoded beyond byte {part}"
-            ))),
+            part => {
+                Err(Untestable(format!("the stored trace cannot be decoded beyond byte {part}")))
+            }
         }
     }
 
     fn no_trace(&self) -> Untestable {
-        let CompilerSetup {
-            size, ways, line, ..
-        } = self;
+        let CompilerSetup { size, ways, line, .. } = self;
         Untestable(format!(
             "there is no trace for an L2 of {size} bytes with {ways} ways and lines of {line} bytes"
         ))
@@ -155,12 +147,7 @@ mod tests {
             assert_eq!(taken, Ok(records.len()));
             assert!(references > 40_000);
             for (size, ways) in [(512 << 10, 1), (2 << 20, 8), (16 << 20, 1), (16 << 20, 4)] {
-                let setup = CompilerSetup {
-                    of: Compiler::Stored,
-                    size,
-                    ways,
-                    line,
-                };
+                let setup = CompilerSetup { of: Compiler::Stored, size, ways, line };
                 let sets = size / ways / line;
                 let stack = levels.behind.iter().find(|s| s.largest().sets() == sets);
                 let misses = stack.unwrap().misses(ways as usize) as f64 * SAMPLED;
@@ -171,12 +158,7 @@ mod tests {
 
     #[test]
     fn a_line_without_a_trace_is_no_zero() {
-        let setup = CompilerSetup {
-            of: Compiler::Stored,
-            size: 1 << 20,
-            ways: 8,
-            line: 128,
-        };
+        let setup = CompilerSetup { of: Compiler::Stored, size: 1 << 20, ways: 8, line: 128 };
         for refused in [setup.in_stored_trace(|_| true), setup.in_all_sets()] {
             assert!(refused.unwrap_err().0.contains("128 bytes"));
         }
@@ -188,18 +170,10 @@ mod tests {
             for size in (19..=24).map(|log| 1 << log) {
                 let misses = [1, 2, 4, 8].map(|ways| {
                     let of = Compiler::Whole;
-                    let setup = CompilerSetup {
-                        of,
-                        size,
-                        ways,
-                        line,
-                    };
+                    let setup = CompilerSetup { of, size, ways, line };
                     setup.in_all_sets().unwrap()
                 });
-                assert!(
-                    misses.is_sorted_by(|more, fewer| more > fewer),
-                    "{misses:?}"
-                );
+                assert!(misses.is_sorted_by(|more, fewer| more > fewer), "{misses:?}");
             }
         }
     }

@@ -12,11 +12,7 @@ use crate::stats::Interval;
 pub(crate) static ALL: &[Experiment] = &[FIG_3_30, STRUCT_RULES];
 
 const PAIRS: [(&str, &str, &str); 2] = [
-    (
-        "sequential",
-        "sequential, first word",
-        "sequential, last word",
-    ),
+    ("sequential", "sequential, first word", "sequential, last word"),
     ("random", "random, first word", "random, last word"),
 ];
 
@@ -33,17 +29,13 @@ const FIG_3_30: Experiment = Experiment {
             needed (critical word first). Current CPUs move a line in one or two pieces of 32 or \
             64 bytes, so the position of the word should hardly matter.",
     plot: Some(
-        Plot::lines(
-            Axis::WORKING_SET,
-            Axis::linear("slowdown of the last word"),
-            Unit::Percent,
-        )
-        .beside(&[Reference {
-            file: "drepper-fig-3.30.csv",
-            machine: "Core 2 (2007); the paper plots the slowdown downwards",
-            x: "working_set_bytes",
-            columns: &[("Sequential", "sequential"), ("Random", "random")],
-        }]),
+        Plot::lines(Axis::WORKING_SET, Axis::linear("slowdown of the last word"), Unit::Percent)
+            .beside(&[Reference {
+                file: "drepper-fig-3.30.csv",
+                machine: "Core 2 (2007); the paper plots the slowdown downwards",
+                x: "working_set_bytes",
+                columns: &[("Sequential", "sequential"), ("Random", "random")],
+            }]),
     ),
     cases: |machine| {
         let seed = machine.seed;
@@ -64,10 +56,7 @@ const FIG_3_30: Experiment = Experiment {
         cases
     },
     curves: |e| {
-        PAIRS
-            .iter()
-            .filter_map(|(label, first, last)| slowdown(e, label, first, last))
-            .collect()
+        PAIRS.iter().filter_map(|(label, first, last)| slowdown(e, label, first, last)).collect()
     },
     events: events::WALK,
     claims: &[
@@ -83,12 +72,7 @@ const FIG_3_30: Experiment = Experiment {
                 let memory = e.machine.ranges.memory;
                 all_of(PAIRS.map(|(label, first, last)| {
                     let slower = paired(e, last, first, memory)?;
-                    between(
-                        &format!("last over first word, {label}"),
-                        slower,
-                        0.98,
-                        1.02,
-                    )
+                    between(&format!("last over first word, {label}"), slower, 0.98, 1.02)
                 }))
             },
         )
@@ -130,9 +114,7 @@ fn closely_paired(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
         ratios.extend(e.ratio_of_passes((of, x), (to, x))?);
     }
     Interval::median_of(&ratios).ok_or_else(|| {
-        Untestable(format!(
-            "`{of}` and `{to}` have no point in common in the {memory}"
-        ))
+        Untestable(format!("`{of}` and `{to}` have no point in common in the {memory}"))
     })
 }
 
@@ -161,11 +143,7 @@ const STRUCT_RULES: Experiment = Experiment {
         let mut cases = Vec::new();
         for bytes in machine.few_working_sets(2) {
             for (series, direction) in DIRECTIONS {
-                let setup = FieldsSetup {
-                    working_set: bytes,
-                    seed,
-                    direction,
-                };
+                let setup = FieldsSetup { working_set: bytes, seed, direction };
                 cases.push(Case::new(series, bytes as f64, setup).in_turn());
             }
         }

@@ -114,12 +114,7 @@ const FIG_3_32: Experiment = Experiment {
                         "only {inside} of the figure's 10 points up to 2 MiB are present"
                     )));
                 }
-                between(
-                    "percent gained in the caches",
-                    e.level(GAIN, IN_CACHE),
-                    -1.0,
-                    1.0,
-                )
+                between("percent gained in the caches", e.level(GAIN, IN_CACHE), -1.0, 1.0)
             },
         ),
         computed(
@@ -159,11 +154,7 @@ const FIG_3_32: Experiment = Experiment {
                 let cached = ratio(near, far)?;
                 // The time beyond the time in L2, which no other guest shares, is due to memory.
                 let save = |cached: f64| saved(1.0 - cached, 1.2) * 100.0;
-                at_least(
-                    "percent saved",
-                    Interval::new(save(cached.hi), save(cached.lo)),
-                    5.0,
-                )
+                at_least("percent saved", Interval::new(save(cached.hi), save(cached.lo)), 5.0)
             },
         )
         .failing("The prefetchers hide most of the memory time."),
@@ -175,7 +166,4 @@ const FIG_3_32: Experiment = Experiment {
 const TOP: f64 = (1 << 24) as f64;
 
 /// From 4 KiB, where the paper's measurements begin to be exact, to half of its L2.
-const IN_CACHE: Range = Range {
-    lo: 4096.0,
-    hi: (2 << 20) as f64,
-};
+const IN_CACHE: Range = Range { lo: 4096.0, hi: (2 << 20) as f64 };

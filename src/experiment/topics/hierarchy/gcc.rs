@@ -62,21 +62,19 @@ const TABLE_3_1: Experiment = Experiment {
             one set in 128 may miss them: of another compilation, the misses in all sets are \
             stored for comparison. The full profile also traces the installed compiler for 40 \
             million references. Its whole trace shows whether one set in 128 represents all sets.",
-    plot: Some(
-        Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
-            Reference {
-                file: "drepper-table-3.1-by-size.csv",
-                machine: "gcc under cachegrind (2007)",
-                x: "l2_bytes",
-                columns: &[
-                    ("direct_CL32", "direct-mapped, lines of 32 bytes"),
-                    ("direct_CL64", "direct-mapped, lines of 64 bytes"),
-                    ("8way_CL32", "8 ways, lines of 32 bytes"),
-                    ("8way_CL64", "8 ways, lines of 64 bytes"),
-                ],
-            },
-        ]),
-    ),
+    plot: Some(Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
+        Reference {
+            file: "drepper-table-3.1-by-size.csv",
+            machine: "gcc under cachegrind (2007)",
+            x: "l2_bytes",
+            columns: &[
+                ("direct_CL32", "direct-mapped, lines of 32 bytes"),
+                ("direct_CL64", "direct-mapped, lines of 64 bytes"),
+                ("8way_CL32", "8 ways, lines of 32 bytes"),
+                ("8way_CL64", "8 ways, lines of 64 bytes"),
+            ],
+        },
+    ])),
     cases,
     curves: |e| {
         e.curves_of(|label| {
@@ -144,12 +142,8 @@ const TABLE_3_1: Experiment = Experiment {
              fall with a larger L2 and with longer lines, do not rise with more ways of L2, and \
              fall less with each doubling of the ways",
             |e| {
-                let parts: [fn(&Evidence<'_>, &str) -> Judged; 4] = [
-                    falling_with_size,
-                    falling_with_ways,
-                    falling_with_line,
-                    diminishing,
-                ];
+                let parts: [fn(&Evidence<'_>, &str) -> Judged; 4] =
+                    [falling_with_size, falling_with_ways, falling_with_line, diminishing];
                 // If nothing can be simulated, the reason for that is reported.
                 falling_with_size(e, STORED)?;
                 traced(e)?;
@@ -171,10 +165,8 @@ const TABLE_3_1: Experiment = Experiment {
                         Ok(((), ratio(of(ONE_SET_IN_128), of(INSTALLED))?))
                     })
                 };
-                let (least, most) = (
-                    Extreme::least(shares())?.value,
-                    Extreme::most(shares())?.value,
-                );
+                let (least, most) =
+                    (Extreme::least(shares())?.value, Extreme::most(shares())?.value);
                 all_of([
                     at_least("kept sets times 128 over all sets, at least", least, 0.9),
                     at_most("at most", most, 1.1),
@@ -193,11 +185,7 @@ const TABLE_3_1: Experiment = Experiment {
                     let of = |ways| misses(e, STORED, size, ways, line);
                     Ok(((), saved(of(8)?, of(16)?)?))
                 });
-                at_most(
-                    "saved by ways 9 to 16",
-                    Extreme::most(shares)?.value,
-                    1.0 - LESS,
-                )
+                at_most("saved by ways 9 to 16", Extreme::most(shares)?.value, 1.0 - LESS)
             },
         ),
         // Memory in use is not contiguous, so that even 16 MB have conflicts with a working set of 5.6 MB:
@@ -255,9 +243,7 @@ const TABLE_3_1: Experiment = Experiment {
 /// Returns the line sizes and sizes of the caches of 16 ways.
 fn with_16_ways() -> impl Iterator<Item = (u64, u64)> {
     let sizes = (WITH_16_WAYS[0]..=WITH_16_WAYS[1]).map(|log| 1 << log);
-    LINES
-        .into_iter()
-        .flat_map(move |line| sizes.clone().map(move |size| (line, size)))
+    LINES.into_iter().flat_map(move |line| sizes.clone().map(move |size| (line, size)))
 }
 
 /// Returns the line sizes and ways of the caches of twice the largest size.
@@ -275,22 +261,13 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for size in SECOND_WAY {
         for ways in [1, 2] {
-            let setup = CompilerSetup {
-                of: Compiler::Whole,
-                size,
-                ways,
-                line: 32,
-            };
+            let setup = CompilerSetup { of: Compiler::Whole, size, ways, line: 32 };
             cases.push(Case::new(series(ALL_SETS, ways, 32), size as f64, setup));
         }
         for index in 0..SLICES {
             for ways in [1, 2] {
-                let setup = CompilerSetup {
-                    of: Compiler::StoredSlice(index),
-                    size,
-                    ways,
-                    line: 32,
-                };
+                let setup =
+                    CompilerSetup { of: Compiler::StoredSlice(index), size, ways, line: 32 };
                 cases.push(Case::new(slice(index, ways), size as f64, setup));
             }
         }
@@ -298,22 +275,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let beside = with_16_ways().map(|(line, size)| (line, 16, size));
     let beside = beside.chain(larger().map(|(line, ways)| (line, ways, LARGER)));
     cases.extend(beside.map(|(line, ways, size)| {
-        let setup = CompilerSetup {
-            of: Compiler::Stored,
-            size,
-            ways,
-            line,
-        };
+        let setup = CompilerSetup { of: Compiler::Stored, size, ways, line };
         Case::new(series(STORED, ways, line), size as f64, setup)
     }));
     for (name, of) in compilers {
         cases.extend(table().map(|(line, ways, size)| {
-            let setup = CompilerSetup {
-                of,
-                size,
-                ways,
-                line,
-            };
+            let setup = CompilerSetup { of, size, ways, line };
             Case::new(series(name, ways, line), size as f64, setup)
         }));
     }
@@ -361,10 +328,8 @@ fn sampling_error(e: &Evidence<'_>, size: u64) -> Testable<f64> {
     }
     let sum = |of: fn(&(f64, f64)) -> f64| slices.iter().map(of).sum::<f64>();
     let (one, two) = (sum(|slice| slice.0), sum(|slice| slice.1));
-    let without: Vec<f64> = slices
-        .iter()
-        .map(|slice| 1.0 - (two - slice.1) / (one - slice.0))
-        .collect();
+    let without: Vec<f64> =
+        slices.iter().map(|slice| 1.0 - (two - slice.1) / (one - slice.0)).collect();
     let count = without.len() as f64;
     let mean = without.iter().sum::<f64>() / count;
     let squares: f64 = without.iter().map(|saved| (saved - mean).powi(2)).sum();
@@ -428,9 +393,5 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
             }
         }
     }
-    at_least(
-        "misses that earlier ways save beyond later ways, at least",
-        least,
-        1.0,
-    )
+    at_least("misses that earlier ways save beyond later ways, at least", least, 1.0)
 }

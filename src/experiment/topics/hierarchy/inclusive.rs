@@ -150,19 +150,11 @@ fn overfill(machine: &Machine) -> Option<SetOverfill> {
 /// Judges whether L1d and L2 together hold `between` lines: the time of a step beyond a hit in L2,
 /// over the same time with `beyond` lines, which the two levels cannot hold.
 fn held_together(e: &Evidence<'_>) -> Judged {
-    let Some(SetOverfill {
-        between, beyond, ..
-    }) = overfill(e.machine)
-    else {
-        return Err(Untestable::because(
-            "CPUID does not report the ways of L1d and L2",
-        ));
+    let Some(SetOverfill { between, beyond, .. }) = overfill(e.machine) else {
+        return Err(Untestable::because("CPUID does not report the ways of L1d and L2"));
     };
     let hit = e.machine.access_in(e.machine.ranges.l2)?;
-    let (some, all) = (
-        e.at(ONE_SET, between as f64)?,
-        e.at(ONE_SET, beyond as f64)?,
-    );
+    let (some, all) = (e.at(ONE_SET, between as f64)?, e.at(ONE_SET, beyond as f64)?);
     if ratio(&all, hit)?.hi < 1.5 {
         return Err(Untestable(format!(
             "{beyond} lines that should share one set of L2 take {all} core cycles per step, and a \
@@ -181,9 +173,8 @@ fn held_together(e: &Evidence<'_>) -> Judged {
 /// Returns whether the last level is inclusive, as CPUID reports it.
 fn stated(machine: &Machine) -> Testable<bool> {
     let caches = machine.caches.iter();
-    let last = caches
-        .filter(|cache| cache.kind != CacheKind::Instruction)
-        .max_by_key(|cache| cache.level);
+    let last =
+        caches.filter(|cache| cache.kind != CacheKind::Instruction).max_by_key(|cache| cache.level);
     last.and_then(|cache| cache.inclusive).ok_or_else(|| {
         Untestable::because("CPUID does not say whether the last level is inclusive")
     })
@@ -232,10 +223,7 @@ fn losses(e: &Evidence<'_>) -> Testable<Losses> {
     // A line is not lost less than never.
     let lost = minus(far, near).most(Interval::exact(0.0));
     let lo = if others { 0.0 } else { lost.lo };
-    Ok(Losses {
-        range: Interval::new(lo, lost.hi),
-        others: others.then_some(near),
-    })
+    Ok(Losses { range: Interval::new(lo, lost.hi), others: others.then_some(near) })
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -243,11 +231,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for repeat in 1..=REPEATS {
         for (series, stream) in [(LOST, total), (NEAR, IN_L1)] {
-            let setup = RetainSetup {
-                stream,
-                total,
-                seed: machine.seed.wrapping_add(repeat),
-            };
+            let setup = RetainSetup { stream, total, seed: machine.seed.wrapping_add(repeat) };
             cases.push(Case::new(series, repeat as f64, setup));
         }
     }

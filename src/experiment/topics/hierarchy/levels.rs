@@ -35,9 +35,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     // walk over one line in eight of a span of four times L2 needs little room: it has half as many
     // lines as L2 holds. It still leaves L2, because these lines fall in an eighth of L2's sets.
     cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
-    order::by_key(&mut cases, |case| {
-        LEVELS.iter().position(|level| *level == case.series)
-    });
+    order::by_key(&mut cases, |case| LEVELS.iter().position(|level| *level == case.series));
     cases
 }
 
@@ -56,9 +54,7 @@ fn behind_l2(machine: &Machine) -> Option<usize> {
 fn each_step(e: &Evidence<'_>, levels: &[&str], factor: f64) -> Judged {
     let cost = |level: &str| {
         if e.points.iter().all(|point| point.series != level) {
-            return Err(Untestable(format!(
-                "no working set was found that lies in {level} alone"
-            )));
+            return Err(Untestable(format!("no working set was found that lies in {level} alone")));
         }
         e.last(level).map(|(_, cost)| cost)
     };
@@ -171,10 +167,7 @@ const CACHE_GAIN: Experiment = Experiment {
     curves: |e| {
         let curve = |label: &str, total: Testable<Interval>| {
             let points = vec![(Reuse::DREPPER.uses as f64, total.ok()?)];
-            Some(Curve {
-                label: label.to_owned(),
-                points,
-            })
+            Some(Curve { label: label.to_owned(), points })
         };
         [
             curve(WITHOUT, e.at(WITHOUT, 100.0).map(Interval::from)),

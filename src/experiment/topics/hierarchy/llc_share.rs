@@ -58,10 +58,7 @@ pub(crate) fn share_to_whole(machine: &Machine) -> Testable<[f64; 2]> {
 fn array(machine: &Machine) -> usize {
     let largest = AFFORDABLE.min(1 << machine.largest.max(1).ilog2());
     let blocks = 4 * share(machine).unwrap_or(0);
-    blocks
-        .next_power_of_two()
-        .min(largest)
-        .max(machine.in_memory())
+    blocks.next_power_of_two().min(largest).max(machine.in_memory())
 }
 
 /// Returns the bytes of the largest block, so that the array has two of them.
@@ -78,18 +75,11 @@ fn blocks(machine: &Machine) -> Vec<usize> {
         sizes.extend([share / 4, share / 2, share, 2 * share]);
     }
     if machine.full {
-        sizes.extend(
-            machine
-                .working_sets()
-                .into_iter()
-                .filter(|&size| size >= 16 << 10),
-        );
+        sizes.extend(machine.working_sets().into_iter().filter(|&size| size >= 16 << 10));
     }
     let most = largest_block(machine);
     sizes.retain(|size| (LINE..=most).contains(size));
-    sizes
-        .iter_mut()
-        .for_each(|size| *size = *size / LINE * LINE);
+    sizes.iter_mut().for_each(|size| *size = *size / LINE * LINE);
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -128,11 +118,7 @@ const LLC_SHARE: Experiment = Experiment {
             let setup = BlockedSetup { array, block };
             cases.push(Case::new(BLOCKS, block as f64, setup));
         }
-        let whole = LoadSetup {
-            bytes: array,
-            width: 16,
-            non_temporal: false,
-        };
+        let whole = LoadSetup { bytes: array, width: 16, non_temporal: false };
         cases.push(Case::new(WHOLE, array as f64, whole));
         cases
     },
@@ -166,10 +152,7 @@ const LLC_SHARE: Experiment = Experiment {
                 let share = e.at(SYSFS, 0.0)?;
                 e.no_chance(share.middle())?;
                 let found = capacity_found(e.machine)?;
-                unless_strangers(
-                    e,
-                    at_least("capacity found over share", ratio(found, share), 1.0),
-                )
+                unless_strangers(e, at_least("capacity found over share", ratio(found, share), 1.0))
             },
         ),
         // Sizes differ by factors of eight and more, so that assuming the smallest throws away 87
@@ -200,10 +183,7 @@ const LLC_SHARE: Experiment = Experiment {
             |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
                 let faster = ratio(half_the_share(e), e.at(WHOLE, array))?;
-                unless_strangers(
-                    e,
-                    at_least("half the share over the whole array", faster, 1.25),
-                )
+                unless_strangers(e, at_least("half the share over the whole array", faster, 1.25))
             },
         ),
         measured(
@@ -306,9 +286,8 @@ fn capacity_found(machine: &Machine) -> Testable<Interval> {
 
 fn by_cpuid(_: u64) -> Testable<f64> {
     let caches = Caches::detect();
-    let last = caches
-        .last_level()
-        .ok_or_else(|| Untestable("CPUID describes no caches".to_owned()))?;
+    let last =
+        caches.last_level().ok_or_else(|| Untestable("CPUID describes no caches".to_owned()))?;
     let share = last.share().ok_or_else(|| {
         Untestable("CPUID does not report how many threads share the last level".to_owned())
     })?;
@@ -339,11 +318,7 @@ impl Setup for BlockedSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let lines = self.block / LINE;
         let reading = |bytes| {
-            let flow = Flow {
-                loaded: LINE,
-                width: Some(16),
-                ..Flow::default()
-            };
+            let flow = Flow { loaded: LINE, width: Some(16), ..Flow::default() };
             Some(moved(parameters, bytes, flow, &MODEL)?.at_least(4.0))
         };
         let first = reading(self.array)?;

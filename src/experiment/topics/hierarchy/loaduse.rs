@@ -50,18 +50,10 @@ const LOAD_TO_USE: Experiment = Experiment {
         "An index costs nothing, a scaled index costs one cycle, and sign extension costs one \
          cycle.",
     )],
-    plot: Some(Plot::bars(
-        Axis::WORKING_SET,
-        Axis::log("time"),
-        Unit::CoreCycles,
-    )),
+    plot: Some(Plot::bars(Axis::WORKING_SET, Axis::log("time"), Unit::CoreCycles)),
     cases: |machine| {
         let case = |mode: Mode, working_set: usize| {
-            let setup = ChaseSetup {
-                working_set,
-                mode,
-                seed: machine.seed,
-            };
+            let setup = ChaseSetup { working_set, mode, seed: machine.seed };
             Case::new(mode.text(), working_set as f64, setup).in_turn()
         };
         let near = inside_l1(machine);
@@ -83,12 +75,7 @@ const LOAD_TO_USE: Experiment = Experiment {
             |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
                 let published = e.machine.published_latency(*cycles)?;
-                between(
-                    "core cycles from load to load",
-                    cycles,
-                    published - 0.5,
-                    published + 0.5,
-                )
+                between("core cycles from load to load", cycles, published - 0.5, published + 0.5)
             },
         ),
         measured(
@@ -176,12 +163,7 @@ const LOAD_TO_USE: Experiment = Experiment {
             |e| {
                 let memory = e.machine.ranges.memory;
                 let [simple, scaled] = EVERYWHERE.map(Mode::text);
-                between(
-                    "scaled over simple address",
-                    paired(e, scaled, simple, memory),
-                    0.9,
-                    1.1,
-                )
+                between("scaled over simple address", paired(e, scaled, simple, memory), 0.9, 1.1)
             },
         ),
     ],
@@ -192,12 +174,7 @@ const LOAD_TO_USE: Experiment = Experiment {
 fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
     all_of(modes.iter().map(|&mode| {
         let more = more(e, mode, than)?;
-        between(
-            &format!("core cycles more by {}", mode.text()),
-            more,
-            -SAME,
-            SAME,
-        )
+        between(&format!("core cycles more by {}", mode.text()), more, -SAME, SAME)
     }))
 }
 
@@ -208,10 +185,7 @@ fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     let here = Range::at(x);
     let longer = paired(e, mode.text(), than.text(), here)?;
     let cycles = e.at(than.text(), x)?.middle();
-    Ok(Interval::new(
-        (longer.lo - 1.0) * cycles,
-        (longer.hi - 1.0) * cycles,
-    ))
+    Ok(Interval::new((longer.lo - 1.0) * cycles, (longer.hi - 1.0) * cycles))
 }
 
 /// A walk through a random ring of lines, where each load's address is formed from the load before.

@@ -39,24 +39,18 @@ const TABLE_3_2: Experiment = Experiment {
             differently. Intel's events include the reads of L1d's prefetcher, so a sequential \
             ratio says more about prefetchers than about the program. A separate table shows the \
             counts per element.",
-    plot: Some(
-        Plot::lines(Axis::WORKING_SET, Axis::linear("L2 misses"), Unit::Percent).beside(&[
-            Reference {
-                file: "drepper-fig-3.16.csv",
-                machine: PENTIUM_4,
-                x: "working_set_bytes",
-                columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
-            },
-        ]),
-    ),
+    plot: Some(Plot::lines(Axis::WORKING_SET, Axis::linear("L2 misses"), Unit::Percent).beside(&[
+        Reference {
+            file: "drepper-fig-3.16.csv",
+            machine: PENTIUM_4,
+            x: "working_set_bytes",
+            columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
+        },
+    ])),
     cases: |machine| {
         let orders = [
             (SEQUENTIAL, SEQUENTIAL_SIMULATED, Order::Sequential),
-            (
-                RANDOM,
-                RANDOM_SIMULATED,
-                Order::Random { seed: machine.seed },
-            ),
+            (RANDOM, RANDOM_SIMULATED, Order::Random { seed: machine.seed }),
         ];
         let walk = |bytes, order| WalkSetup::follow(Layout::npad(0), bytes, order);
         let mut cases = Vec::new();
@@ -90,11 +84,7 @@ const TABLE_3_2: Experiment = Experiment {
                 })?;
                 for x in sizes.map(|bytes| bytes as f64) {
                     let in_order = e.at(SEQUENTIAL_SIMULATED, x)?;
-                    parts.push(at_most(
-                        "percent of sequential reads that miss",
-                        in_order,
-                        5.0,
-                    ));
+                    parts.push(at_most("percent of sequential reads that miss", in_order, 5.0));
                     let at_random = e.at(RANDOM_SIMULATED, x)?;
                     if let Some(before) = before {
                         let more = minus(&at_random, before);
@@ -130,11 +120,7 @@ const TABLE_3_2: Experiment = Experiment {
             |e| {
                 let (first, last) = ends(e.machine)?;
                 let more = ratio(missed(e, RANDOM, last), missed(e, RANDOM, first))?;
-                at_least(
-                    "share of misses, largest working set over twice L2",
-                    more,
-                    1.1,
-                )
+                at_least("share of misses, largest working set over twice L2", more, 1.1)
             },
         )
         .then(1.41, PENTIUM_4),
@@ -211,10 +197,7 @@ fn growths(
 ) -> Testable<impl Iterator<Item = Testable<(f64, Interval)>>> {
     let sizes = beyond(e.machine)?;
     ends(e.machine)?;
-    let pairs = sizes
-        .clone()
-        .into_iter()
-        .filter(move |x| sizes.contains(&(2.0 * x)));
+    let pairs = sizes.clone().into_iter().filter(move |x| sizes.contains(&(2.0 * x)));
     // If the reads of a walk double with its size, the reads per element stay the same.
     Ok(pairs.map(move |x| {
         let reads = |x| e.count(series, x, Quantity::L2Accesses);
@@ -227,9 +210,7 @@ fn growths(
 fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
     let misses = e.count(series, x, Quantity::L2Misses)?;
     share(misses, e.count(series, x, Quantity::L2Accesses)?).ok_or_else(|| {
-        Untestable(format!(
-            "no read of L2 was counted at a working set of {x} bytes"
-        ))
+        Untestable(format!("no read of L2 was counted at a working set of {x} bytes"))
     })
 }
 
@@ -252,10 +233,7 @@ fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
         });
         let points: Vec<(f64, Interval)> = points.collect();
         if !points.is_empty() {
-            curves.push(Curve {
-                label: series.to_owned(),
-                points,
-            });
+            curves.push(Curve { label: series.to_owned(), points });
         }
     }
     curves

@@ -42,10 +42,7 @@ const NODES: Experiment = Experiment {
             firmware states a distance for each pair of nodes (ACPI SLIT), 10 for the own node. \
             The kernel chooses nodes by these distances, whatever the latencies are.",
     plot: Some(Plot {
-        shape: Shape::Heat {
-            depth: "CPU of node",
-            mirrored: false,
-        },
+        shape: Shape::Heat { depth: "CPU of node", mirrored: false },
         x: Axis::linear("memory of node"),
         y: Axis::linear("time per step of a random walk"),
         unit: Unit::Nanoseconds,
@@ -121,11 +118,7 @@ const NODES: Experiment = Experiment {
             |e| {
                 let Ends { far, .. } = measured_ends(e)?;
                 let [stream, write] = [STREAM, WRITE].map(|way| e.at(way, far as f64));
-                at_most(
-                    "non-temporal over ordinary stores",
-                    ratio(stream?, write?),
-                    1.0,
-                )
+                at_most("non-temporal over ordinary stores", ratio(stream?, write?), 1.0)
             },
         ),
         measured(
@@ -173,12 +166,7 @@ const NODES: Experiment = Experiment {
                 let (own, other) = (own?, other?);
                 let mean = Interval::new((own.lo + other.lo) / 2.0, (own.hi + other.hi) / 2.0);
                 let turns = e.at(WALK_IN_TURN, home as f64)?;
-                between(
-                    "in turn over the mean of both",
-                    ratio(turns, mean),
-                    0.9,
-                    1.1,
-                )
+                between("in turn over the mean of both", ratio(turns, mean), 0.9, 1.1)
             },
         ),
     ],
@@ -186,23 +174,11 @@ const NODES: Experiment = Experiment {
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let Ok(Ends {
-        from,
-        to,
-        home,
-        far,
-    }) = ends(machine)
-    else {
+    let Ok(Ends { from, to, home, far }) = ends(machine) else {
         return Vec::new();
     };
     let bytes = machine.in_memory();
-    let setup = |cpu, work, touched| NodeSetup {
-        cpu,
-        bytes,
-        work,
-        seed: machine.seed,
-        touched,
-    };
+    let setup = |cpu, work, touched| NodeSetup { cpu, bytes, work, seed: machine.seed, touched };
     let on = |series: &str, x: usize, setup, policy| {
         let case = Case::new(series, x as f64, setup);
         case.in_large_pages().on_nodes(policy).in_turn()
@@ -223,11 +199,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases.push(on(WALK_IN_TURN, home, walk, turns()));
     let walk = setup(cpu, Work::Walk, true);
     cases.push(on(WALK_TOUCHED, home, walk, MemoryPolicy::Local));
-    for (series, motion) in [
-        (READ, Motion::Read),
-        (WRITE, Motion::Write),
-        (STREAM, Motion::WriteNonTemporal),
-    ] {
+    for (series, motion) in
+        [(READ, Motion::Read), (WRITE, Motion::Write), (STREAM, Motion::WriteNonTemporal)]
+    {
         for memory in [home, far] {
             let moved = setup(cpu, Work::Move(motion), false);
             cases.push(on(series, memory, moved, MemoryPolicy::Bind(memory)));
@@ -269,11 +243,7 @@ impl Setup for NodeSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let region = match self.touched {
-            true => Region::new(
-                context
-                    .host
-                    .first_touched_on(region.into_bytes(), self.cpu)?,
-            )?,
+            true => Region::new(context.host.first_touched_on(region.into_bytes(), self.cpu)?)?,
             false => region,
         };
         let (kernel, period): (Box<dyn crate::kernel::Kernel + Send + 'm>, u64) = match self.work {
@@ -288,10 +258,7 @@ impl Setup for NodeSetup {
                 (Box::new(stream), period)
             }
         };
-        let worker = Worker {
-            cpu: self.cpu,
-            kernel,
-        };
+        let worker = Worker { cpu: self.cpu, kernel };
         Ok(Workload::at_once(vec![worker], SampleOf::First, period))
     }
 }
@@ -321,11 +288,8 @@ struct Ends {
 fn ends(machine: &Machine) -> Testable<Ends> {
     let refused = |reason: String| Err(Untestable(reason));
     let nodes = &machine.nodes;
-    let with_memory: Vec<usize> = nodes
-        .iter()
-        .filter(|node| node.has_memory())
-        .map(|node| node.id)
-        .collect();
+    let with_memory: Vec<usize> =
+        nodes.iter().filter(|node| node.has_memory()).map(|node| node.id).collect();
     match (&nodes[..], &with_memory[..]) {
         ([], _) => return refused("the system tells of no memory nodes".to_owned()),
         ([_], _) => return refused("this machine has one memory node".to_owned()),
@@ -370,12 +334,7 @@ fn ends(machine: &Machine) -> Testable<Ends> {
         to.truncate(FEW_TO);
         to.sort_unstable();
     }
-    Ok(Ends {
-        from,
-        to,
-        home,
-        far,
-    })
+    Ok(Ends { from, to, home, far })
 }
 
 /// Returns the nodes that were measured.

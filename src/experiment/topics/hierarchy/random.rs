@@ -96,9 +96,7 @@ fn into_memory(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     let points = e.series(RANDOM)?;
     match points.last() {
         Some((x, _)) if *x >= e.machine.ranges.memory.lo => Ok(points),
-        _ => Err(Untestable(
-            "no working set beyond the last-level cache was measured".to_owned(),
-        )),
+        _ => Err(Untestable("no working set beyond the last-level cache was measured".to_owned())),
     }
 }
 
@@ -123,10 +121,8 @@ fn usable(machine: &Machine, level: u8) -> Testable<f64> {
 /// begins at `memory` or beyond shows page walks, and no cache.
 fn steps_by_ends(points: &[(f64, Interval)], memory: f64) -> [Vec<f64>; 3] {
     [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
-        let curve: Vec<(f64, Interval)> = points
-            .iter()
-            .map(|&(x, value)| (x, Interval::exact(end(value))))
-            .collect();
+        let curve: Vec<(f64, Interval)> =
+            points.iter().map(|&(x, value)| (x, Interval::exact(end(value)))).collect();
         steps(&curve, memory)
     })
 }
@@ -219,10 +215,7 @@ const FIG_3_15: Experiment = Experiment {
     }]),
     cases: |machine| {
         let seed = machine.seed;
-        let orders = [
-            ("sequential", Order::Sequential),
-            ("random", Order::Random { seed }),
-        ];
+        let orders = [("sequential", Order::Sequential), ("random", Order::Random { seed })];
         let case = |(series, order), bytes| {
             let setup = WalkSetup::follow(Layout::npad(0), bytes, order);
             Case::new(series, bytes as f64, setup).in_its_own_pages()
@@ -329,11 +322,8 @@ fn beyond_l2(machine: &Machine, mut steps: Vec<f64>) -> Vec<f64> {
 }
 
 fn case(machine: &Machine, series: &str, bytes: usize) -> Case {
-    let order = if series == RANDOM {
-        Order::Random { seed: machine.seed }
-    } else {
-        Order::Sequential
-    };
+    let order =
+        if series == RANDOM { Order::Random { seed: machine.seed } } else { Order::Sequential };
     let setup = WalkSetup::follow(Layout::npad(15), bytes, order).with(Step::Inc);
     Case::new(series, bytes as f64, setup)
 }

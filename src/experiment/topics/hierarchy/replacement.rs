@@ -45,10 +45,8 @@ pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
     let held = ways.min(MOST_LINES) as u8;
     let many = (4 * ways).min(MOST_LINES) as u8;
     let row = |line| core::iter::repeat_n(line, ROW);
-    let mut cases = vec![
-        case(HELD, (0..held).collect()),
-        case(LOST, (0..many).flat_map(row).collect()),
-    ];
+    let mut cases =
+        vec![case(HELD, (0..held).collect()), case(LOST, (0..many).flat_map(row).collect())];
     cases.extend(sequences(ways).iter().map(|sequence| {
         let series = format!("{SEQUENCE}{}", sequence.letters());
         case(&series, sequence.lines.clone())
@@ -99,9 +97,7 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
         measured.push(sequence);
     }
     if measured.is_empty() {
-        return Err(Untestable(format!(
-            "no sequence was measured in a set of {ways} ways"
-        )));
+        return Err(Untestable(format!("no sequence was measured in a set of {ways} ways")));
     }
     let known = known(&measured, ways);
     infer::replacement(&missed, &known)
@@ -237,10 +233,7 @@ pub(crate) struct Sequence {
 impl Sequence {
     /// Returns the lines as letters.
     pub(crate) fn letters(&self) -> String {
-        self.lines
-            .iter()
-            .map(|line| char::from(b'a' + line))
-            .collect()
+        self.lines.iter().map(|line| char::from(b'a' + line)).collect()
     }
 
     /// Parses letters. `None` if one is not a lower-case ASCII letter, or if there are none.
@@ -267,11 +260,7 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     let line = LINE as u64;
     let geometry = Geometry::new(u64::from(ways) * line, ways.into(), line).ok()?;
     let chance = matches!(replacement, Replacement::Random { .. });
-    let (beginnings, rounds) = if chance {
-        (1, COUNTED_BY_CHANCE)
-    } else {
-        (BEGINNINGS, COUNTED)
-    };
+    let (beginnings, rounds) = if chance { (1, COUNTED_BY_CHANCE) } else { (BEGINNINGS, COUNTED) };
     let mut states: Vec<f64> = Vec::new();
     for seed in 0..beginnings {
         let mut set = Cache::new(Design::lru(geometry).replacing(replacement));
@@ -299,10 +288,8 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
 
 /// Returns the misses of every known policy for some sequences, in a set of `ways` ways.
 pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
-    let each: Vec<Vec<Vec<f64>>> = sequences
-        .iter()
-        .map(|sequence| by_policy(sequence, ways))
-        .collect();
+    let each: Vec<Vec<Vec<f64>>> =
+        sequences.iter().map(|sequence| by_policy(sequence, ways)).collect();
     let names = policies().map(|(name, _)| name).enumerate();
     names
         .map(|(index, name)| Known {
@@ -326,9 +313,7 @@ fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
 }
 
 fn policies() -> impl Iterator<Item = (&'static str, Replacement)> {
-    POLICIES
-        .iter()
-        .filter_map(|&(name, text)| Some((name, replacement(text)?)))
+    POLICIES.iter().filter_map(|&(name, text)| Some((name, replacement(text)?)))
 }
 
 /// Returns a policy by the name that `simulate` uses for it.
@@ -376,11 +361,7 @@ pub(crate) fn sequences(ways: u32) -> Vec<Sequence> {
         ],
         _ => &[],
     };
-    letters
-        .iter()
-        .copied()
-        .filter_map(Sequence::parse)
-        .collect()
+    letters.iter().copied().filter_map(Sequence::parse).collect()
 }
 
 #[cfg(test)]
@@ -391,9 +372,7 @@ mod tests {
 
     #[test]
     fn letters_are_read_back() {
-        let sequence = Sequence {
-            lines: vec![0, 8, 2, 25],
-        };
+        let sequence = Sequence { lines: vec![0, 8, 2, 25] };
         assert_eq!(sequence.letters(), "aicz");
         assert_eq!(Sequence::parse("aicz"), Some(sequence));
         assert_eq!(Sequence::parse(""), None);
@@ -404,13 +383,9 @@ mod tests {
     /// are known without a simulator.
     #[test]
     fn outcomes_of_a_plain_round() {
-        let round = Sequence {
-            lines: (0..9).collect(),
-        };
+        let round = Sequence { lines: (0..9).collect() };
         assert_eq!(settled(&round, Replacement::Lru, 8).unwrap(), [9.0]);
-        let held = Sequence {
-            lines: (0..8).collect(),
-        };
+        let held = Sequence { lines: (0..8).collect() };
         for (_, policy) in policies() {
             assert_eq!(settled(&held, policy, 8).unwrap(), [0.0]);
         }

@@ -51,12 +51,7 @@ const FIG_3_10: Experiment = Experiment {
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let published = e.machine.published_latency(*level)?;
-                between(
-                    "core cycles per step in L1d",
-                    level,
-                    published * 0.9,
-                    published * 1.1,
-                )
+                between("core cycles per step in L1d", level, published * 0.9, published * 1.1)
             },
         )
         .then(4.0, PENTIUM_4),
@@ -125,11 +120,7 @@ const FIG_3_10: Experiment = Experiment {
                 let l2 = e.machine.ranges.l2;
                 let access = e.machine.access_in(l2)?;
                 let step = e.level("NPAD=0", l2)?;
-                at_most(
-                    "a sequential step over a random access",
-                    ratio(step, access),
-                    0.75,
-                )
+                at_most("a sequential step over a random access", ratio(step, access), 0.75)
             },
         )
         .then(0.56, PENTIUM_4),
@@ -261,11 +252,7 @@ const FIG_3_13: Experiment = Experiment {
         file: "drepper-fig-3.13.csv",
         machine: PENTIUM_4,
         x: "working_set_bytes",
-        columns: &[
-            ("Follow", "Follow"),
-            ("Inc", "Inc"),
-            ("Addnext0", "Addnext0"),
-        ],
+        columns: &[("Follow", "Follow"), ("Inc", "Inc"), ("Addnext0", "Addnext0")],
     }]),
     cases: |machine| {
         // The walks of a comparison are interleaved.
@@ -371,10 +358,8 @@ const FIG_3_13: Experiment = Experiment {
                     Untestable::because("no working set of twice the size of L2 was measured")
                 })?;
                 let slower = paired_at(e, "Addnext0", "Inc", x)?;
-                let what = format!(
-                    "growth of Addnext0 from L2 to {:.0} KiB over that of Inc",
-                    x / 1024.0
-                );
+                let what =
+                    format!("growth of Addnext0 from L2 to {:.0} KiB over that of Inc", x / 1024.0);
                 // The walks may differ in L2 already, where neither waits for memory.
                 at_least(&what, ratio(slower, within), 1.02)
             },

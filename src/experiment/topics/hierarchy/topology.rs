@@ -39,10 +39,8 @@ const CACHE_RATIO: Experiment = Experiment {
             hardware.",
     cases: |_| {
         vec![
-            CountSetup::asked(CACHE, 0, |host, _| {
-                described(host.sharing()?.last_level_bytes)
-            })
-            .at(0.0),
+            CountSetup::asked(CACHE, 0, |host, _| described(host.sharing()?.last_level_bytes))
+                .at(0.0),
             CountSetup::asked(INSTANCES, 0, |host, _| {
                 let sharing = host.sharing()?;
                 described((sharing.last_levels * sharing.packages) as u64)
@@ -240,19 +238,10 @@ const ARRANGEMENT: Experiment = Experiment {
             "cores share an L2 cache, as on Intel's processors of 2007",
             |e| {
                 let arranged = arranged(e)?;
-                let shared = [
-                    Arrangement::SharedL2,
-                    Arrangement::L2OfGroups,
-                    Arrangement::L2InL3,
-                ];
+                let shared = [Arrangement::SharedL2, Arrangement::L2OfGroups, Arrangement::L2InL3];
                 let shared = shared.map(number).contains(&arranged.lo);
                 let what = format!("{ARRANGED} {}; 1 if cores share an L2:", arranged.lo);
-                between(
-                    &what,
-                    Interval::exact(f64::from(u8::from(shared))),
-                    1.0,
-                    1.0,
-                )
+                between(&what, Interval::exact(f64::from(u8::from(shared))), 1.0, 1.0)
             },
         ),
         // AMD's family 10h has separate L2 caches and a unified L3.
@@ -305,16 +294,10 @@ const SIBLINGS: Experiment = Experiment {
         vec![
             CountSetup::asked(ABSENT, 0, |host, _| Ok(host.told(Told::AbsentFromOwnMask)?)).at(0.0),
             CountSetup::asked(OTHERS, 0, |host, _| Ok(host.told(Told::OtherThreads)?)).at(0.0),
-            CountSetup::asked(
-                ASTRAY,
-                0,
-                |host, _| Ok(host.told(Told::OtherThreadsAstray)?),
-            )
-            .at(0.0),
-            CountSetup::asked(BY_SYSCONF, 0, |host, _| {
-                Ok(host.told(Told::Level2BySysconf)?)
-            })
-            .at(0.0),
+            CountSetup::asked(ASTRAY, 0, |host, _| Ok(host.told(Told::OtherThreadsAstray)?))
+                .at(0.0),
+            CountSetup::asked(BY_SYSCONF, 0, |host, _| Ok(host.told(Told::Level2BySysconf)?))
+                .at(0.0),
             CountSetup::asked(BY_SYSFS, 0, |host, _| Ok(host.told(Told::Level2)?)).at(0.0),
             CountSetup::computed(BY_CPUID, by_cpuid, |bytes| match bytes {
                 0 => Err(Untestable("CPUID reports no L2".to_owned())),
@@ -355,17 +338,10 @@ const SIBLINGS: Experiment = Experiment {
             |e| {
                 let told = count(e, BY_SYSCONF)?.lo;
                 if told <= 0.0 {
-                    return Err(Untestable(
-                        "sysconf does not report the size of L2".to_owned(),
-                    ));
+                    return Err(Untestable("sysconf does not report the size of L2".to_owned()));
                 }
                 all_of([BY_SYSFS, BY_CPUID].map(|by| {
-                    between(
-                        &format!("{by}, {told} by sysconf:"),
-                        count(e, by),
-                        told,
-                        told,
-                    )
+                    between(&format!("{by}, {told} by sysconf:"), count(e, by), told, told)
                 }))
             },
         ),

@@ -28,18 +28,8 @@ struct Noted {
 }
 
 const NOTED: [Noted; 2] = [
-    Noted {
-        name: "i7",
-        slower: 2.234 - 1.310,
-        threads: 8.0,
-        memory: 90.0,
-    },
-    Noted {
-        name: "Xeon",
-        slower: 6.587 - 0.853,
-        threads: 48.0,
-        memory: 95.0,
-    },
+    Noted { name: "i7", slower: 2.234 - 1.310, threads: 8.0, memory: 90.0 },
+    Noted { name: "Xeon", slower: 6.587 - 0.853, threads: 48.0, memory: 95.0 },
 ];
 
 /// A number of accesses that the slowdown is divided by.
@@ -56,18 +46,8 @@ const READ_OF_THREAD: &str = "ns per read of a thread, all iterations";
 const UPDATE_OF_THREAD: &str = "ns per update of a thread, all iterations";
 
 const SHARES: [Share; 4] = [
-    Share {
-        name: AS_NOTED,
-        operations: POINTS * CLUSTERS,
-        iterations: 1.0,
-        find: Spread::wall,
-    },
-    Share {
-        name: READ,
-        operations: POINTS * CLUSTERS,
-        iterations: ITERATIONS,
-        find: Spread::wall,
-    },
+    Share { name: AS_NOTED, operations: POINTS * CLUSTERS, iterations: 1.0, find: Spread::wall },
+    Share { name: READ, operations: POINTS * CLUSTERS, iterations: ITERATIONS, find: Spread::wall },
     Share {
         name: READ_OF_THREAD,
         operations: POINTS * CLUSTERS,
@@ -165,17 +145,11 @@ const COST_ANALYSIS: Experiment = Experiment {
 
 /// Judges that a read loses as much time as the note says, on each of the note's machines.
 fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
-    all_of(
-        NOTED
-            .iter()
-            .zip([55.0, 350.0])
-            .enumerate()
-            .map(|(machine, (noted, nanos))| {
-                let lost = e.at(series, machine as f64)?;
-                let what = format!("ns per read on the {}", noted.name);
-                between(&what, lost, nanos * 0.95, nanos * 1.05)
-            }),
-    )
+    all_of(NOTED.iter().zip([55.0, 350.0]).enumerate().map(|(machine, (noted, nanos))| {
+        let lost = e.at(series, machine as f64)?;
+        let what = format!("ns per read on the {}", noted.name);
+        between(&what, lost, nanos * 0.95, nanos * 1.05)
+    }))
 }
 
 /// Judges that the loss exceeds the latency of memory, on each of the note's machines.
@@ -204,9 +178,7 @@ fn places_where_joined(last: usize) -> usize {
     let line = |at: usize| at / LINE;
     let places = (0..LINE).step_by(HEAP);
     let mean = offset_of!(Cluster, mean);
-    places
-        .filter(|place| line(place + mean) == line(place + last))
-        .count()
+    places.filter(|place| line(place + mean) == line(place + last)).count()
 }
 
 const INTS: &str = "4-byte integers in a line";
@@ -235,12 +207,8 @@ const MISC: Experiment = Experiment {
                 bytes => Ok(bytes as f64 / size_of::<i32>() as f64),
             }),
             number(ALL_PLACES, 0, 0, |_| Ok((LINE / HEAP) as f64)),
-            number(SUMX, 0, 0, |_| {
-                Ok(places_where_joined(offset_of!(Cluster, sums)) as f64)
-            }),
-            number(COUNT, 0, 0, |_| {
-                Ok(places_where_joined(offset_of!(Cluster, count)) as f64)
-            }),
+            number(SUMX, 0, 0, |_| Ok(places_where_joined(offset_of!(Cluster, sums)) as f64)),
+            number(COUNT, 0, 0, |_| Ok(places_where_joined(offset_of!(Cluster, count)) as f64)),
             number(SAVED, 8, 8, |bytes| Ok(POINTS * bytes as f64 / 1e6)),
             number(SAVED, 4, 4, |bytes| Ok(POINTS * bytes as f64 / 1e6)),
         ]

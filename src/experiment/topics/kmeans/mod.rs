@@ -16,14 +16,8 @@ mod streams;
 
 /// The families of this topic, in the order in which they are measured.
 pub(super) static FAMILIES: &[Family] = &[
-    Family {
-        name: "cluster_lines",
-        experiments: cluster_lines::ALL,
-    },
-    Family {
-        name: "kmeans",
-        experiments: ALL,
-    },
+    Family { name: "cluster_lines", experiments: cluster_lines::ALL },
+    Family { name: "kmeans", experiments: ALL },
 ];
 
 /// The experiments of this family.
@@ -128,10 +122,7 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
         let compared = [1, of_four_cores(machine), on_cores(machine)].contains(&tasks);
         for turn in 0..if compared { turns } else { 1 } {
             cases.extend(series.iter().map(|name| {
-                let setup = KMeansSetup {
-                    turn,
-                    ..setup(machine, name, tasks)
-                };
+                let setup = KMeansSetup { turn, ..setup(machine, name, tasks) };
                 Case::new(in_turn(name, turn), tasks as f64, setup)
             }));
         }
@@ -152,11 +143,8 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
 
 const fn plot(reference: &'static [Reference]) -> Option<Plot> {
     Some(
-        Plot::nanoseconds(
-            Axis::log("tasks"),
-            Axis::log("time per point and iteration"),
-        )
-        .beside(reference),
+        Plot::nanoseconds(Axis::log("tasks"), Axis::log("time per point and iteration"))
+            .beside(reference),
     )
 }
 
@@ -168,12 +156,7 @@ const fn reference(
     machine: &'static str,
     columns: &'static [(&'static str, &'static str)],
 ) -> Reference {
-    Reference {
-        file: FILE,
-        machine,
-        x: "tasks",
-        columns,
-    }
+    Reference { file: FILE, machine, x: "tasks", columns }
 }
 
 /// Returns the time of `of` divided by the time of `to`, with `tasks` tasks. Each turn of each pass
@@ -195,12 +178,8 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval
         }
     }
     let median = Interval::median_of(&ratios);
-    let none = || {
-        Untestable(format!(
-            "no ratio of `{of}` to `{to}` was measured in {}",
-            of_tasks(tasks)
-        ))
-    };
+    let none =
+        || Untestable(format!("no ratio of `{of}` to `{to}` was measured in {}", of_tasks(tasks)));
     // Half a percent keeps a ratio that lies on its threshold from deciding.
     Ok(median.ok_or_else(none)?.widened(0.005))
 }
@@ -250,11 +229,7 @@ const LISTS: Experiment = Experiment {
             // Equals the quotient of the two gains, but from times that were taken side by side.
             let at = |tasks| over(e, ONE_P, TWO_P, tasks);
             let less = ratio(at(1), at(tasks))?;
-            at_most(
-                &format!("1P's gain over 2P's, {}", of_tasks(tasks)),
-                less,
-                1.0,
-            )
+            at_most(&format!("1P's gain over 2P's, {}", of_tasks(tasks)), less, 1.0)
         },
     )
     .holding(
@@ -284,10 +259,7 @@ const IN_TURN: Experiment = Experiment {
             as in a pool that steals work: more tasks than CPUs are smaller portions, not more \
             threads. Locks of the standard library guard the sums. In the second step, each core \
             finds the line of most clusters in another core's cache.",
-    plot: plot(&[
-        reference(I7, &[("i7_2P", TWO_P)]),
-        reference(XEON, &[("xeon_2P", TWO_P)]),
-    ]),
+    plot: plot(&[reference(I7, &[("i7_2P", TWO_P)]), reference(XEON, &[("xeon_2P", TWO_P)])]),
     cases: |machine| cases(machine, &[TWO_P], 1),
     curves,
     claims: &[
@@ -373,11 +345,7 @@ const AT_ONCE: Experiment = Experiment {
 
 fn slower_at_once(e: &Evidence<'_>, cores: usize, least: f64) -> Judged {
     let tasks = several(e, cores)?;
-    at_least(
-        &format!("2Q over 2P, {}", of_tasks(tasks)),
-        over(e, TWO_Q, TWO_P, tasks),
-        least,
-    )
+    at_least(&format!("2Q over 2P, {}", of_tasks(tasks)), over(e, TWO_Q, TWO_P, tasks), least)
 }
 
 const PADDED: Experiment = Experiment {
@@ -410,11 +378,7 @@ const PADDED: Experiment = Experiment {
                 several(e, 2)?;
                 let tasks = of_four_cores(e.machine);
                 let slower = over(e, TWO_Q_PADDED, TWO_P, tasks)?;
-                at_most(
-                    &format!("padded over 2P, {}", of_tasks(tasks)),
-                    slower,
-                    1.15,
-                )
+                at_most(&format!("padded over 2P, {}", of_tasks(tasks)), slower, 1.15)
             },
         )
         .then(1.0, "i7-4870HQ, 4 cores with 2 tasks each"),

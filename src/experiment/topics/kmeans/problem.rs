@@ -22,9 +22,7 @@ const VECTORS_FILE: &str = include_str!(concat!(
 
 /// Returns the numbers in an item of the file and skips the other words.
 fn noted(item: &str) -> Testable<Vec<f64>> {
-    let line = VECTORS_FILE
-        .lines()
-        .find_map(|line| line.strip_prefix(item)?.strip_prefix(','));
+    let line = VECTORS_FILE.lines().find_map(|line| line.strip_prefix(item)?.strip_prefix(','));
     let line = line.ok_or_else(|| Untestable(format!("`{item}` is not in the file")))?;
     let words = line.split_whitespace();
     Ok(words.filter_map(|word| word.parse().ok()).collect())
@@ -47,22 +45,14 @@ fn different(_: u64) -> Testable<f64> {
     }
     let indices = noted("initial index order (first five)")?;
     let last = noted("initial index order (last)")?;
-    let expected = indices
-        .iter()
-        .zip(&first)
-        .chain(last.iter().zip(&first[CLUSTERS - 1..]));
-    different += expected
-        .filter(|(noted, here)| **noted != **here as f64)
-        .count();
+    let expected = indices.iter().zip(&first).chain(last.iter().zip(&first[CLUSTERS - 1..]));
+    different += expected.filter(|(noted, here)| **noted != **here as f64).count();
     Ok(different as f64)
 }
 
 /// The set-up of the whole run: all points, the vector variant, one thread.
 fn whole(machine: &Machine) -> KMeansSetup {
-    KMeansSetup {
-        points: POINTS,
-        ..setup(machine, VECTORS, 1)
-    }
+    KMeansSetup { points: POINTS, ..setup(machine, VECTORS, 1) }
 }
 
 pub(crate) const PROBLEM: Experiment = Experiment {
@@ -81,16 +71,7 @@ pub(crate) const PROBLEM: Experiment = Experiment {
             the time per point of B3 to B6: 196 ns are 4.24 s.",
     cases: |machine| {
         let of = whole(machine);
-        let told = |series, told| {
-            Case::new(
-                series,
-                0.0,
-                ClusteringSetup {
-                    of: of.clone(),
-                    told,
-                },
-            )
-        };
+        let told = |series, told| Case::new(series, 0.0, ClusteringSetup { of: of.clone(), told });
         vec![
             CountSetup::computed(DIFFERENT, 0, different).at(0.0),
             told(ITERATIONS, Told::Iterations),

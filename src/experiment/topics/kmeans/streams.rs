@@ -46,17 +46,11 @@ pub(super) const STREAMS: Experiment = Experiment {
     ]),
     cases: |machine| {
         let mut all = cases(machine, &[TWO_P, THREE_P], TURNS);
-        all.extend(cases(
-            machine,
-            &[ONE_P, TWO_Q, TWO_Q_PADDED, OWN, VECTORS],
-            1,
-        ));
+        all.extend(cases(machine, &[ONE_P, TWO_Q, TWO_Q_PADDED, OWN, VECTORS], 1));
         let tasks = on_cores(machine);
         for (series, _) in WAYS {
-            let clustered = KMeansSetup {
-                points: points(machine, 1),
-                ..setup(machine, series, tasks)
-            };
+            let clustered =
+                KMeansSetup { points: points(machine, 1), ..setup(machine, series, tasks) };
             for (name, told) in [
                 (iterations_of(series), Told::IterationsApart),
                 (means_of(series), Told::MeansApart),

@@ -20,28 +20,14 @@ const SKEW: usize = 60;
 const SPLITS: usize = 4;
 
 const SERIES: [(&str, &str, &str); 2] = [
-    (
-        "sequential",
-        "sequential, aligned",
-        "sequential, misaligned",
-    ),
+    ("sequential", "sequential, aligned", "sequential, misaligned"),
     ("random", "random, aligned", "random, misaligned"),
 ];
 /// Aligned data, moved by the instruction that requires alignment and by the instruction that does
 /// not.
 const INSTRUCTIONS: [(&str, Transfer, &str, Transfer); 2] = [
-    (
-        "loads by movdqa",
-        Transfer::LoadAligned,
-        "loads by movdqu",
-        Transfer::Load,
-    ),
-    (
-        "stores by movdqa",
-        Transfer::StoreAligned,
-        "stores by movdqu",
-        Transfer::Store,
-    ),
+    ("loads by movdqa", Transfer::LoadAligned, "loads by movdqu", Transfer::Load),
+    ("stores by movdqa", Transfer::StoreAligned, "stores by movdqu", Transfer::Store),
 ];
 
 /// Lines whose first 16 bytes are moved: 8 KiB.
@@ -67,17 +53,13 @@ const FIG_6_4: Experiment = Experiment {
             two translations. Their cost may stay hidden if each load waits for the previous load \
             anyway; X6 shows the cost for independent loads.",
     plot: Some(
-        Plot::lines(
-            Axis::WORKING_SET,
-            Axis::linear("slowdown by misalignment"),
-            Unit::Percent,
-        )
-        .beside(&[Reference {
-            file: "drepper-fig-6.4.csv",
-            machine: "machine not stated (2007)",
-            x: "working_set_bytes",
-            columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
-        }]),
+        Plot::lines(Axis::WORKING_SET, Axis::linear("slowdown by misalignment"), Unit::Percent)
+            .beside(&[Reference {
+                file: "drepper-fig-6.4.csv",
+                machine: "machine not stated (2007)",
+                x: "working_set_bytes",
+                columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
+            }]),
     ),
     cases: |machine| {
         let seed = machine.seed;
@@ -99,11 +81,8 @@ const FIG_6_4: Experiment = Experiment {
         }
         for (aligned, insisting, any, easy) in INSTRUCTIONS {
             for (series, transfer) in [(aligned, insisting), (any, easy)] {
-                let setup = BurstSetup {
-                    places: Places::sequential(0, LINE, MOVED),
-                    transfer,
-                    width: 16,
-                };
+                let setup =
+                    BurstSetup { places: Places::sequential(0, LINE, MOVED), transfer, width: 16 };
                 cases.push(Case::new(series, (MOVED * LINE) as f64, setup).in_turn());
             }
         }
@@ -129,12 +108,7 @@ const FIG_6_4: Experiment = Experiment {
                 let l1 = e.machine.ranges.l1;
                 all_of(SERIES.map(|(label, straight, split)| {
                     let slower = paired(e, split, straight, l1)?;
-                    between(
-                        &format!("misaligned over aligned, {label}"),
-                        slower,
-                        1.0,
-                        4.0,
-                    )
+                    between(&format!("misaligned over aligned, {label}"), slower, 1.0, 4.0)
                 }))
             },
         ),

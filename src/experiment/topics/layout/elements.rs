@@ -19,11 +19,7 @@ struct Spread {
 
 impl Spread {
     const fn new(label: &'static str, lines: usize, sequential: bool) -> Self {
-        Spread {
-            label,
-            lines,
-            sequential,
-        }
+        Spread { label, lines, sequential }
     }
 
     /// Returns the series with both words in the first line.
@@ -63,21 +59,17 @@ const FIG_6_2: Experiment = Experiment {
             however, the walk then uses every line without a gap, and a prefetcher follows such a \
             stream more easily than a stream of every other line.",
     plot: Some(
-        Plot::lines(
-            Axis::WORKING_SET,
-            Axis::linear("slowdown of two lines"),
-            Unit::Percent,
-        )
-        .beside(&[Reference {
-            file: "drepper-fig-6.2.csv",
-            machine: "Core 2 (2007)",
-            x: "working_set_bytes",
-            columns: &[
-                ("Sequential 4 CLs", "sequential, 4 lines"),
-                ("Random 2 CLs", "random, 2 lines"),
-                ("Random 4 CLs", "random, 4 lines"),
-            ],
-        }]),
+        Plot::lines(Axis::WORKING_SET, Axis::linear("slowdown of two lines"), Unit::Percent)
+            .beside(&[Reference {
+                file: "drepper-fig-6.2.csv",
+                machine: "Core 2 (2007)",
+                x: "working_set_bytes",
+                columns: &[
+                    ("Sequential 4 CLs", "sequential, 4 lines"),
+                    ("Random 2 CLs", "random, 2 lines"),
+                    ("Random 4 CLs", "random, 4 lines"),
+                ],
+            }]),
     ),
     cases: |machine| {
         let seed = machine.seed;
@@ -91,12 +83,7 @@ const FIG_6_2: Experiment = Experiment {
             let layout = Layout::npad(words - 1);
             for working_set in machine.working_sets_or_one_a_range() {
                 for (series, second) in [(spread.near(), 2), (spread.far(), words - 1)] {
-                    let setup = PairSetup {
-                        working_set,
-                        layout,
-                        order,
-                        words: [1, second],
-                    };
+                    let setup = PairSetup { working_set, layout, order, words: [1, second] };
                     cases.push(Case::new(series, working_set as f64, setup).in_turn());
                 }
             }
@@ -198,20 +185,15 @@ fn ratios(
     let [far, near] = [e.series(&spread.far())?, e.series(&spread.near())?];
     let both = |x| wanted(x) && near.iter().any(|point| point.0 == x);
     let places = far.into_iter().map(|(x, _)| x).filter(|x| both(*x));
-    places
-        .map(|x| paired_at(e, &spread.far(), &spread.near(), x))
-        .collect()
+    places.map(|x| paired_at(e, &spread.far(), &spread.near(), x)).collect()
 }
 
 /// Returns the greatest ratio of a curve in a range.
 fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
     let inside = ratios(e, spread, |x| range.holds(x))?.into_iter();
-    inside.reduce(Interval::most).ok_or_else(|| {
-        Untestable(format!(
-            "`{}` was not measured in the {range}",
-            spread.label
-        ))
-    })
+    inside
+        .reduce(Interval::most)
+        .ok_or_else(|| Untestable(format!("`{}` was not measured in the {range}", spread.label)))
 }
 
 /// Returns the ratio that `pick` selects, the greatest or the least, of all curves beyond L1d.

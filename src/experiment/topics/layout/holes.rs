@@ -58,25 +58,13 @@ const FOO: [Counted; 7] = [
 const MOVED: [Counted; 3] = [
     ("bytes before b, moved", offset_of!(Reorganised, b), 4.0),
     ("bytes of foo, b moved", size_of::<Reorganised>(), 64.0),
-    (
-        "cache lines, b moved",
-        size_of::<Reorganised>().div_ceil(LINE),
-        1.0,
-    ),
+    ("cache lines, b moved", size_of::<Reorganised>().div_ceil(LINE), 1.0),
 ];
 
 const RUST: [Counted; 3] = [
     ("bytes of foo in Rust", size_of::<Chosen>(), 64.0),
-    (
-        "cache lines in Rust",
-        size_of::<Chosen>().div_ceil(LINE),
-        1.0,
-    ),
-    (
-        "bytes of holes and padding in Rust",
-        size_of::<Chosen>() - MEMBERS,
-        0.0,
-    ),
+    ("cache lines in Rust", size_of::<Chosen>().div_ceil(LINE), 1.0),
+    ("bytes of holes and padding in Rust", size_of::<Chosen>() - MEMBERS, 0.0),
 ];
 
 const RANDOM: [&str; 2] = ["as defined, at random", "reorganised, at random"];
@@ -92,11 +80,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
         return machine.working_sets();
     }
     let ranges = &machine.ranges;
-    vec![
-        ranges.l1.hi as usize,
-        machine.middle_of(ranges.l2),
-        machine.in_memory(),
-    ]
+    vec![ranges.l1.hi as usize, machine.middle_of(ranges.l2), machine.in_memory()]
 }
 
 const FIG_6_3: Experiment = Experiment {
@@ -122,12 +106,7 @@ const FIG_6_3: Experiment = Experiment {
     )),
     cases: |machine| {
         let seed = machine.seed;
-        let mut cases: Vec<Case> = FOO
-            .into_iter()
-            .chain(MOVED)
-            .chain(RUST)
-            .map(counted)
-            .collect();
+        let mut cases: Vec<Case> = FOO.into_iter().chain(MOVED).chain(RUST).map(counted).collect();
         let orders = [
             (RANDOM, Order::Random { seed }, sizes(machine)),
             (IN_ORDER, Order::Sequential, vec![machine.in_memory()]),
@@ -136,11 +115,7 @@ const FIG_6_3: Experiment = Experiment {
             for bytes in sizes {
                 let count = bytes / size_of::<Reorganised>();
                 for (series, element) in series.into_iter().zip(SIZES) {
-                    let setup = PickSetup {
-                        element,
-                        count,
-                        order,
-                    };
+                    let setup = PickSetup { element, count, order };
                     cases.push(Case::new(series, bytes as f64, setup).in_turn());
                 }
             }
@@ -212,11 +187,7 @@ fn counted((name, value, _): Counted) -> Case {
 
 /// Judges that every number equals the figure's.
 fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
-    all_of(
-        numbers
-            .iter()
-            .map(|(name, _, wanted)| between(name, e.at(name, 0.0), *wanted, *wanted)),
-    )
+    all_of(numbers.iter().map(|(name, _, wanted)| between(name, e.at(name, 0.0), *wanted, *wanted)))
 }
 
 /// Returns the ratio of a pair of series in memory.

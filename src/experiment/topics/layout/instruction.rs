@@ -129,11 +129,7 @@ const FIG_7_1: Experiment = Experiment {
                 if lines <= 0.0 {
                     return Err(Untestable("L2 fetched no lines".to_owned()));
                 }
-                at_most(
-                    "missed of the lines fetched",
-                    of(Missed::L2)?.scaled(1.0 / lines),
-                    0.1,
-                )
+                at_most("missed of the lines fetched", of(Missed::L2)?.scaled(1.0 / lines), 0.1)
             },
         )
         .then(0.017, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
@@ -176,11 +172,7 @@ const FIG_7_1: Experiment = Experiment {
             |e| {
                 let x = e.machine.memory_size()?;
                 let each = |order| per_instruction(e, order, x, Quantity::L1dMisses);
-                at_least(
-                    "at random over in order",
-                    ratio(each(AT_RANDOM), each(IN_ORDER)),
-                    3.0,
-                )
+                at_least("at random over in order", ratio(each(AT_RANDOM), each(IN_ORDER)), 3.0)
             },
         )
         .then(4.2, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
@@ -198,31 +190,18 @@ const FIG_7_1: Experiment = Experiment {
 };
 
 /// L1d misses in percent of instructions from Figure 7.3, at powers of two.
-const COUNTED_IN_ORDER: [(u32, f64); 6] = [
-    (16, 3.084),
-    (18, 3.119),
-    (20, 3.131),
-    (21, 3.133),
-    (22, 3.133),
-    (23, 3.131),
-];
+const COUNTED_IN_ORDER: [(u32, f64); 6] =
+    [(16, 3.084), (18, 3.119), (20, 3.131), (21, 3.133), (22, 3.133), (23, 3.131)];
 
 /// The powers of two that a quick run simulates.
 const FEW: [u32; 8] = [12, 14, 16, 18, 20, 21, 22, 23];
 
 fn orders(seed: u64) -> [(&'static str, Order); 2] {
-    [
-        (IN_ORDER, Order::Sequential),
-        (AT_RANDOM, Order::Random { seed }),
-    ]
+    [(IN_ORDER, Order::Sequential), (AT_RANDOM, Order::Random { seed })]
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let powers = if machine.full {
-        (10..=25).collect()
-    } else {
-        FEW.to_vec()
-    };
+    let powers = if machine.full { (10..=25).collect() } else { FEW.to_vec() };
     let walk = |bytes, order| WalkSetup::follow(Layout::npad(0), bytes, order);
     let mut cases = Vec::new();
     // The simulation does not depend on the machine, and so does not use the run's seed.
@@ -230,10 +209,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         for (missed, what) in MISSED {
             let sizes = powers.iter().map(|&power| 1 << power);
             for bytes in sizes.filter(|&bytes| bytes <= machine.largest) {
-                let setup = Core2Setup {
-                    walk: walk(bytes, order),
-                    missed,
-                };
+                let setup = Core2Setup { walk: walk(bytes, order), missed };
                 cases.push(Case::new(label(name, what), bytes as f64, setup));
             }
         }
@@ -267,10 +243,7 @@ fn per_instruction(
     x: f64,
     quantity: Quantity,
 ) -> Testable<Interval> {
-    ratio(
-        e.count(order, x, quantity),
-        e.count(order, x, Quantity::Instructions),
-    )
+    ratio(e.count(order, x, quantity), e.count(order, x, Quantity::Instructions))
 }
 
 fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
@@ -283,11 +256,7 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
         let cycles = e.at(AT_RANDOM, x)?;
         ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions))
     };
-    at_least(
-        "cycles per instruction, memory over L1d",
-        ratio(each(far), each(near)),
-        10.0,
-    )
+    at_least("cycles per instruction, memory over L1d", ratio(each(far), each(near)), 10.0)
 }
 
 /// Returns the simulated curves, and the curves that this machine counted.
@@ -307,10 +276,7 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
                 })
                 .collect();
             if !points.is_empty() {
-                curves.push(Curve {
-                    label: label(order, what),
-                    points,
-                });
+                curves.push(Curve { label: label(order, what), points });
             }
         }
     }

@@ -9,13 +9,4 @@ pub mod placement;
 pub mod straddle;
 pub mod structure;
 
-families![
-    structure,
-    instruction,
-    elements,
-    orders,
-    holes,
-    placement,
-    alignment,
-    straddle,
-];
+families![structure, instruction, elements, orders, holes, placement, alignment, straddle,];

@@ -15,22 +15,15 @@ const WHOLE: &str = "whole orders, 64 bytes";
 const SPLIT: &str = "price and paid, 16 bytes";
 const APART: &str = "prices and paid apart, 9 bytes, vectors";
 
-const ARRANGEMENTS: [(&str, Arrangement); 3] = [
-    (WHOLE, Arrangement::Whole),
-    (SPLIT, Arrangement::Split),
-    (APART, Arrangement::Apart),
-];
+const ARRANGEMENTS: [(&str, Arrangement); 3] =
+    [(WHOLE, Arrangement::Whole), (SPLIT, Arrangement::Split), (APART, Arrangement::Apart)];
 
 /// Bytes as the compiler lays the structures out, and as pahole prints them for C.
 const BYTES: [(&str, usize, f64); 5] = [
     ("bytes of an order", size_of::<WholeOrder>(), 64.0),
     ("bytes before paid", offset_of!(WholeOrder, paid), 8.0),
     ("bytes before buyer", offset_of!(WholeOrder, buyer), 16.0),
-    (
-        "bytes before buyer_id",
-        offset_of!(WholeOrder, buyer_id),
-        56.0,
-    ),
+    ("bytes before buyer_id", offset_of!(WholeOrder, buyer_id), 56.0),
     ("bytes of the split-off part", size_of::<HotOrder>(), 16.0),
 ];
 
@@ -47,11 +40,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     let mut sizes = if machine.full {
         machine.working_sets()
     } else {
-        vec![
-            ranges.l1.hi as usize,
-            machine.middle_of(ranges.l2),
-            machine.middle_of(ranges.llc),
-        ]
+        vec![ranges.l1.hi as usize, machine.middle_of(ranges.l2), machine.middle_of(ranges.llc)]
     };
     sizes.push(far);
     let whole = sizes.iter().map(|bytes| bytes / BATCH * BATCH);
@@ -84,17 +73,11 @@ const ORDER_SPLIT: Experiment = Experiment {
         let count = |series, bytes: usize| {
             CountSetup::computed(series, bytes as u64, |bytes| Ok(bytes as f64)).at(0.0)
         };
-        let mut cases: Vec<Case> = BYTES
-            .into_iter()
-            .map(|(series, bytes, _)| count(series, bytes))
-            .collect();
+        let mut cases: Vec<Case> =
+            BYTES.into_iter().map(|(series, bytes, _)| count(series, bytes)).collect();
         for bytes in sizes(machine) {
             for (series, arrangement) in ARRANGEMENTS {
-                let setup = OrdersSetup {
-                    batches: bytes / BATCH,
-                    arrangement,
-                    seed,
-                };
+                let setup = OrdersSetup { batches: bytes / BATCH, arrangement, seed };
                 cases.push(Case::new(series, bytes as f64, setup).in_turn());
             }
         }
@@ -159,14 +142,7 @@ const ORDER_SPLIT: Experiment = Experiment {
             ),
             "in memory, the sum over whole orders takes 3 to 6 times as long as the sum over split \
              orders, near the factor of 4 in bytes",
-            |e| {
-                between(
-                    "whole over split, in memory",
-                    far(e, WHOLE, SPLIT),
-                    3.0,
-                    6.0,
-                )
-            },
+            |e| between("whole over split, in memory", far(e, WHOLE, SPLIT), 3.0, 6.0),
         )
         .failing(
             "The bytes alone do not decide: the sum takes its own time, or one of the streams is \
@@ -194,10 +170,7 @@ const ORDER_SPLIT: Experiment = Experiment {
 /// Returns the ratio of two arrangements where whole orders fit into half of L1d.
 fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     // A working set rounded down to whole batches may fall below the range.
-    let l1 = Range {
-        lo: 0.0,
-        ..e.machine.ranges.l1
-    };
+    let l1 = Range { lo: 0.0, ..e.machine.ranges.l1 };
     paired(e, of, to, l1)
 }
 

@@ -24,12 +24,8 @@ const ELEMENTS: usize = 64;
 const PART: usize = 40;
 
 const ASKED: &str = "percent of objects that asked on a line";
-const PLACES: [(u64, &str); 4] = [
-    (0, "static"),
-    (1, "on the stack"),
-    (2, "boxed"),
-    (3, "in vectors"),
-];
+const PLACES: [(u64, &str); 4] =
+    [(0, "static"), (1, "on the stack"), (2, "boxed"), (3, "in vectors")];
 const ON_WORDS: &str = "unasked boxes of 4096 on a multiple of 16";
 const ON_LINES: &str = "unasked boxes of 4096 on a line";
 const SPACING: &str = "bytes from a box to the next, unasked";
@@ -72,9 +68,8 @@ const ALIGNMENT: Experiment = Experiment {
             let setup = CountSetup::computed(ASKED, place, |place| Ok(on_a_line(place)));
             setup.at(place as f64)
         });
-        let counts = COUNTS
-            .into_iter()
-            .map(|(name, count)| CountSetup::computed(name, 0, count).at(0.0));
+        let counts =
+            COUNTS.into_iter().map(|(name, count)| CountSetup::computed(name, 0, count).at(0.0));
         asked.chain(counts).collect()
     },
     claims: &[
@@ -210,9 +205,7 @@ fn on_a_line(place: u64) -> f64 {
         0 => [vec![address(&ONE)], addresses(&MANY)].concat(),
         1 => on_the_stack(),
         2 => asked(),
-        _ => (1..200)
-            .flat_map(|n| addresses(&black_box(vec![Asked([1; PART]); n])))
-            .collect(),
+        _ => (1..200).flat_map(|n| addresses(&black_box(vec![Asked([1; PART]); n]))).collect(),
     };
     on(&addresses, LINE) / addresses.len() as f64 * 100.0
 }
@@ -230,12 +223,7 @@ fn on_the_stack() -> Vec<usize> {
     let frames = || {
         frame::<8>(&|| frame::<24>(&|| frame::<40>(&|| frame::<72>(&|| frame::<136>(&Vec::new)))))
     };
-    [
-        frame::<16>(&frames),
-        frame::<1>(&frames),
-        frame::<56>(&frames),
-    ]
-    .concat()
+    [frame::<16>(&frames), frame::<1>(&frames), frame::<56>(&frames)].concat()
 }
 
 #[cfg(test)]

@@ -69,29 +69,17 @@ const LATENCY: Experiment = Experiment {
                     (lines(width), spaced.skewed(offset), LINES),
                     (pages(width), paged.skewed(PAGE - LINE + offset), PAGES),
                 ] {
-                    let setup = StraddleSetup {
-                        layout,
-                        count,
-                        order: random,
-                        width,
-                    };
+                    let setup = StraddleSetup { layout, count, order: random, width };
                     cases.push(Case::new(series, offset as f64, setup));
                 }
             }
         }
         let spaced = element.spaced(2 * LINE);
         let count = machine.middle_of(machine.ranges.l2) / (2 * LINE);
-        for (series, order) in [
-            ("8 bytes, sequential in L2", Order::Sequential),
-            (RANDOM, random),
-        ] {
+        for (series, order) in [("8 bytes, sequential in L2", Order::Sequential), (RANDOM, random)]
+        {
             for offset in few(machine) {
-                let setup = StraddleSetup {
-                    layout: spaced.skewed(offset),
-                    count,
-                    order,
-                    width: 8,
-                };
+                let setup = StraddleSetup { layout: spaced.skewed(offset), count, order, width: 8 };
                 cases.push(Case::new(series, offset as f64, setup).in_large_pages());
             }
         }
@@ -180,16 +168,9 @@ const THROUGHPUT: Experiment = Experiment {
                     let page = PAGE - LINE + offset;
                     for (series, places) in [
                         (lines(width), Places::sequential(offset, LINE, LINES)),
-                        (
-                            pages(width),
-                            Places::sequential(page, PAGE, BURSTS_OF_PAGES),
-                        ),
+                        (pages(width), Places::sequential(page, PAGE, BURSTS_OF_PAGES)),
                     ] {
-                        let setup = BurstSetup {
-                            places,
-                            transfer: direction,
-                            width,
-                        };
+                        let setup = BurstSetup { places, transfer: direction, width };
                         let series = directed(direction, &series);
                         cases.push(Case::new(series, offset as f64, setup));
                     }
@@ -198,10 +179,7 @@ const THROUGHPUT: Experiment = Experiment {
             let beyond = machine.middle_of(machine.ranges.l2) / LINE;
             let count = 1 << beyond.ilog2();
             for (order, places) in [
-                (
-                    "sequential",
-                    Places::sequential as fn(usize, usize, usize) -> Places,
-                ),
+                ("sequential", Places::sequential as fn(usize, usize, usize) -> Places),
                 ("scattered", Places::scattered),
             ] {
                 for offset in few(machine) {
@@ -265,10 +243,7 @@ const THROUGHPUT: Experiment = Experiment {
 };
 
 const fn by_offset(what: &'static str) -> Plot {
-    Plot::cycles(
-        Axis::linear("offset of the access in the line, bytes"),
-        Axis::log(what),
-    )
+    Plot::cycles(Axis::linear("offset of the access in the line, bytes"), Axis::log(what))
 }
 
 /// Returns the series of accesses of `width` bytes in one line, or across two lines of one page.
@@ -282,11 +257,7 @@ fn pages(width: usize) -> String {
 }
 
 fn directed(direction: Transfer, series: &str) -> String {
-    let verb = if direction.stores() {
-        "stores"
-    } else {
-        "loads"
-    };
+    let verb = if direction.stores() { "stores" } else { "loads" };
     format!("{verb} of {series}")
 }
 
@@ -324,11 +295,7 @@ fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
 
 /// Returns the measured offsets beyond L1d.
 fn few(machine: &Machine) -> Vec<usize> {
-    if machine.full {
-        (0..LINE).step_by(4).collect()
-    } else {
-        vec![0, SPLIT]
-    }
+    if machine.full { (0..LINE).step_by(4).collect() } else { vec![0, SPLIT] }
 }
 
 /// Names the series of a width.
@@ -364,10 +331,7 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
         ratio(ends.1, ends.0)
     };
     let most = Extreme::most(each_width(e, series, spread))?;
-    let what = format!(
-        "slowest over quickest offset in a line, at most, with {} bytes",
-        most.at
-    );
+    let what = format!("slowest over quickest offset in a line, at most, with {} bytes", most.at);
     at_most(&what, most.value, SAME)
 }
 
@@ -375,10 +339,7 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
 fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
     let slower = |width| ratio(across(e, &series(width)), e.at(&series(width), 0.0));
     let most = Extreme::most(each_width(e, series, slower))?;
-    let what = format!(
-        "across two lines over in one, at most, with {} bytes",
-        most.at
-    );
+    let what = format!("across two lines over in one, at most, with {} bytes", most.at);
     at_most(&what, most.value, PAPER)
 }
 
@@ -386,10 +347,7 @@ fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
 fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
     let slower = |width| ratio(across(e, &pages(width)), across(e, &lines(width)));
     let least = Extreme::least(each_width(e, pages, slower))?;
-    let what = format!(
-        "across two pages over across two lines, at least, with {} bytes",
-        least.at
-    );
+    let what = format!("across two pages over across two lines, at least, with {} bytes", least.at);
     at_least(&what, least.value, SAME)
 }
 

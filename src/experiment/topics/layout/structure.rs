@@ -23,11 +23,9 @@ const SIZE_FORMULA: Experiment = Experiment {
         vec![Case::new(
             "caches that disagree",
             0.0,
-            CountSetup::asked(
-                "caches whose size is not line x ways x sets",
-                0,
-                |host, _| Ok(host.told(Told::CachesThatDisagree)?),
-            ),
+            CountSetup::asked("caches whose size is not line x ways x sets", 0, |host, _| {
+                Ok(host.told(Told::CachesThatDisagree)?)
+            }),
         )]
     },
     // The size of a cache is line size times associativity times number of sets.

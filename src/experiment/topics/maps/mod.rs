@@ -29,11 +29,7 @@ const LEAST: u64 = 4_000;
 const NOTE: usize = 32;
 
 /// The maps of the note.
-const OWN: [MapKind; 3] = [
-    MapKind::Striped,
-    MapKind::StripedWrite,
-    MapKind::StripedWritePadded,
-];
+const OWN: [MapKind; 3] = [MapKind::Striped, MapKind::StripedWrite, MapKind::StripedWritePadded];
 
 /// The maps in place of Java's `ConcurrentHashMap`.
 const PEERS: [MapKind; 2] = [MapKind::Dash, MapKind::Papaya];
@@ -70,12 +66,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let run = |map, threads| {
         let cpus = machine.cpu_order.of(threads).ok()?;
         let (operations, range) = run_of(machine, threads);
-        Some(MapSetup {
-            map,
-            operations,
-            range,
-            cpus,
-        })
+        Some(MapSetup { map, operations, range, cpus })
     };
     let mut cases = Vec::new();
     for threads in threads(machine) {
@@ -96,11 +87,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let cores = machine.cpu_order.cores();
     for pair in PAIRS {
         if let (2.., Some(run)) = (cores, run(pair.map, cores)) {
-            let setup = MapPairSetup {
-                run,
-                other: pair.other,
-                share: pair.share,
-            };
+            let setup = MapPairSetup { run, other: pair.other, share: pair.share };
             cases.push(Case::new(pair.series(), cores as f64, setup));
         }
     }
@@ -294,10 +281,11 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
         let points = e.series(map.name()).unwrap_or_default();
         let (on_own, shared) = points.into_iter().partition(|(x, _)| *x <= cpus);
         let parts = [("", on_own), (", more threads than CPUs", shared)];
-        curves.extend(parts.into_iter().map(|(more, points)| Curve {
-            label: format!("{}{more}", map.name()),
-            points,
-        }));
+        curves.extend(
+            parts
+                .into_iter()
+                .map(|(more, points)| Curve { label: format!("{}{more}", map.name()), points }),
+        );
     }
     curves.retain(|curve: &Curve| !curve.points.is_empty());
     curves
@@ -311,10 +299,7 @@ mod tests {
     #[test]
     fn every_thread_has_thousands_of_operations_and_every_key_sixteen() {
         let quick = unknown();
-        let full = Machine {
-            full: true,
-            ..unknown()
-        };
+        let full = Machine { full: true, ..unknown() };
         for threads in [1, 2, 12, 96, 512] {
             for machine in [&quick, &full] {
                 let (operations, range) = run_of(machine, threads);

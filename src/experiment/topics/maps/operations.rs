@@ -35,11 +35,7 @@ impl MapSetup {
         let threads = self.cpus.len() as u64;
         let operations = self.operations / threads.max(1);
         let range = self.range;
-        (0..threads as u32).map(move |thread| Share {
-            thread,
-            operations,
-            range,
-        })
+        (0..threads as u32).map(move |thread| Share { thread, operations, range })
     }
 }
 
@@ -105,11 +101,7 @@ impl Sharers {
             )
         };
         let workers = setup.cpus.iter().zip(setup.shares()).map(worker).collect();
-        Ok(Sharers {
-            workers,
-            slot,
-            came_to,
-        })
+        Ok(Sharers { workers, slot, came_to })
     }
 }
 
@@ -140,11 +132,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
     };
     Workload::Threads {
         workers: sharers.workers,
-        timing: Timing::Runs {
-            renew: Box::new(renew),
-            operations,
-            less,
-        },
+        timing: Timing::Runs { renew: Box::new(renew), operations, less },
     }
 }
 
@@ -163,10 +151,7 @@ pub struct MapPairSetup {
 
 impl Setup for MapPairSetup {
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let other = MapSetup {
-            map: self.other,
-            ..self.run.clone()
-        };
+        let other = MapSetup { map: self.other, ..self.run.clone() };
         other.make()?;
         let sharers = Sharers::of(&self.run)?;
         Ok(runs(&self.run, &other, Some(self.share), sharers))
@@ -199,16 +184,11 @@ impl Setup for MapSizeSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let mut sharers = Sharers::of(&self.run)?;
-        let options = RoundOptions {
-            ahead: 0,
-            keep_on: false,
-        };
-        context
-            .host
-            .thread_group(&mut sharers.workers, options, &mut |group| {
-                group.round(1);
-                group.round(0);
-            })?;
+        let options = RoundOptions { ahead: 0, keep_on: false };
+        context.host.thread_group(&mut sharers.workers, options, &mut |group| {
+            group.round(1);
+            group.round(0);
+        })?;
         let map = lock(&sharers.slot);
         let tally = *lock(&sharers.came_to);
         let said = map.len() as u64;
@@ -263,12 +243,8 @@ mod tests {
 
     #[test]
     fn a_timed_run_takes_no_shared_lock_and_counts_no_keys() {
-        let setup = MapSetup {
-            map: MapKind::Striped,
-            operations: 2000,
-            range: 100,
-            cpus: vec![0, 1],
-        };
+        let setup =
+            MapSetup { map: MapKind::Striped, operations: 2000, range: 100, cpus: vec![0, 1] };
         let mut sharers = Sharers::of(&setup).unwrap();
         let map: Arc<dyn SharedMap> = Arc::new(Uncounted(setup.make().unwrap()));
         *lock(&sharers.slot) = Arc::clone(&map);

@@ -52,10 +52,7 @@ fn beyond_caches(machine: &Machine) -> Option<usize> {
 /// Returns the measured N. Only a full run has one beyond the caches.
 fn sides(machine: &Machine) -> Vec<usize> {
     let beyond = machine.full.then(|| beyond_caches(machine)).flatten();
-    NEAR.into_iter()
-        .chain([PAPER, POWER])
-        .chain(beyond)
-        .collect()
+    NEAR.into_iter().chain([PAPER, POWER]).chain(beyond).collect()
 }
 
 /// Returns the cases of the first `count` ways at every N.
@@ -77,12 +74,8 @@ fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
 /// Plots core cycles per multiply-add over N, beside the paper's columns.
 const fn plot(columns: &'static [Reference]) -> Option<Plot> {
     Some(
-        Plot::bars(
-            Axis::log("rows and columns, N"),
-            Axis::log("time"),
-            Unit::CyclesPerMultiplyAdd,
-        )
-        .beside(columns),
+        Plot::bars(Axis::log("rows and columns, N"), Axis::log("time"), Unit::CyclesPerMultiplyAdd)
+            .beside(columns),
     )
 }
 
@@ -108,12 +101,7 @@ fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Testable<Interva
 
 /// Judges that for N = 1000 way `of` takes a share of the original's time from `least` to `most`.
 fn share_of_original(e: &Evidence<'_>, of: &str, [least, most]: [f64; 2]) -> Judged {
-    between(
-        &format!("{of} over original"),
-        slower(e, of, WAYS[0].0, PAPER),
-        least,
-        most,
-    )
+    between(&format!("{of} over original"), slower(e, of, WAYS[0].0, PAPER), least, most)
 }
 
 /// N of the matrices whose results are compared: several sub-matrices and tiles for every way, and
@@ -205,10 +193,7 @@ const TRANSPOSED: Experiment = Experiment {
             the matrix is larger than the caches. For other N its misses may hide behind its \
             additions, which both variants wait for. The program copies a line before each line \
             of the result, so every time includes its share of the copy.",
-    plot: plot(&[table(&[
-        ("original", "original"),
-        ("transposed", "transposed"),
-    ])]),
+    plot: plot(&[table(&[("original", "original"), ("transposed", "transposed")])]),
     cases: |machine| cases(machine, 2),
     curves: timed_curves,
     events: events::PRODUCT,
@@ -300,13 +285,7 @@ const SUB_MATRIX: Experiment = Experiment {
             drepper("6.2.1, Table 6.2"),
             "for N = 1000, matrix multiplication by sub-matrices is faster than with a transposed \
              copy",
-            |e| {
-                at_most(
-                    "sub-matrix over transposed",
-                    slower(e, WAYS[2].0, WAYS[1].0, PAPER),
-                    1.0,
-                )
-            },
+            |e| at_most("sub-matrix over transposed", slower(e, WAYS[2].0, WAYS[1].0, PAPER), 1.0),
         )
         .then(0.738, "Core 2, 2666 MHz")
         .takeaway(
@@ -354,17 +333,13 @@ const VECTORISED: Experiment = Experiment {
             registers of 32 and 64 bytes with fused multiply-adds. They read packed copies of the \
             matrices and keep a tile of sums in registers, and show what the multipliers can do.",
     plot: Some(
-        Plot::bars(
-            Axis::log("rows and columns, N"),
-            Axis::log("speed"),
-            Unit::GigaflopsPerSecond,
-        )
-        .beside(&[table(&[
-            ("original_gflops", "original"),
-            ("transposed_gflops", "transposed"),
-            ("sub_matrix_gflops", "sub-matrix"),
-            ("vectorised_gflops", "vectorised"),
-        ])]),
+        Plot::bars(Axis::log("rows and columns, N"), Axis::log("speed"), Unit::GigaflopsPerSecond)
+            .beside(&[table(&[
+                ("original_gflops", "original"),
+                ("transposed_gflops", "transposed"),
+                ("sub_matrix_gflops", "sub-matrix"),
+                ("vectorised_gflops", "vectorised"),
+            ])]),
     ),
     cases: |machine| cases(machine, WAYS.len()),
     curves: timed_curves,
@@ -376,13 +351,7 @@ const VECTORISED: Experiment = Experiment {
             drepper("6.2.1, Table 6.2"),
             "for N = 1000, matrix multiplication by sub-matrices is faster with two elements per \
              operation than with one",
-            |e| {
-                at_most(
-                    "vectorised over sub-matrix",
-                    slower(e, WAYS[3].0, WAYS[2].0, PAPER),
-                    1.0,
-                )
-            },
+            |e| at_most("vectorised over sub-matrix", slower(e, WAYS[3].0, WAYS[2].0, PAPER), 1.0),
         )
         .then(0.549, "Core 2, 2666 MHz")
         .takeaway(
@@ -434,10 +403,7 @@ const VECTORISED: Experiment = Experiment {
 /// Returns the core cycles of the whole multiplication of N = 1000 in billions, with the paper's.
 fn whole(e: &Evidence<'_>) -> String {
     const TABLE_6_2: [f64; 4] = [16.77, 3.92, 2.90, 1.59];
-    let in_cycles = Evidence {
-        unit: Unit::CyclesPerMultiplyAdd,
-        ..*e
-    };
+    let in_cycles = Evidence { unit: Unit::CyclesPerMultiplyAdd, ..*e };
     // A multiplication is 10^9 multiply-adds.
     let ours: Vec<String> = WAYS[..4]
         .iter()

@@ -40,9 +40,7 @@ impl Multiply {
             _ => (context.features.fma().map(TileWay::Avx2), "AVX2 and FMA"),
         };
         way.ok_or_else(|| {
-            Untestable(format!(
-                "this way to multiply needs {needs}, which this CPU lacks",
-            ))
+            Untestable(format!("this way to multiply needs {needs}, which this CPU lacks",))
         })
     }
 
@@ -126,11 +124,7 @@ impl Setup for MatmulSetup {
         let (kernel, pass) = self.way.kernel(product, context)?;
         // A few rows read all of `mul2`. The whole product would take a second or more.
         let rows = 16 * pass / self.side as u64;
-        Ok(Workload::Steady {
-            kernel: kernel.boxed(),
-            period: rows.clamp(1, pass),
-            beside: None,
-        })
+        Ok(Workload::Steady { kernel: kernel.boxed(), period: rows.clamp(1, pass), beside: None })
     }
 
     /// Predicts the latency of additions: a multiply-add waits for the previous addition to its
@@ -170,9 +164,7 @@ impl DifferenceSetup {
             // are exact.
             let unit = || (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
             factor.fill_with(unit);
-            factor
-                .iter_mut()
-                .for_each(|element| *element = change(*element));
+            factor.iter_mut().for_each(|element| *element = change(*element));
         }
         Ok(product)
     }

@@ -34,9 +34,7 @@ fn lanes(machine: &Machine) -> Vec<usize> {
         let more = [36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128];
         few.chain(more).collect()
     } else {
-        vec![
-            1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128,
-        ]
+        vec![1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128]
     }
 }
 
@@ -53,16 +51,10 @@ const FILL_BUFFERS: Experiment = Experiment {
             walks. With more walks than buffers, a walk waits for another, and the time stays \
             level or rises a little. With small pages, TLB misses add page walks beside the \
             loads; some cores have fewer page walkers than buffers for misses.",
-    plot: Some(Plot::nanoseconds(
-        Axis::log("walks in parallel"),
-        Axis::log("time per step"),
-    )),
+    plot: Some(Plot::nanoseconds(Axis::log("walks in parallel"), Axis::log("time per step"))),
     cases: |machine| {
-        let setup = |lanes| LanesSetup {
-            working_set: machine.in_memory(),
-            lanes,
-            seed: machine.seed,
-        };
+        let setup =
+            |lanes| LanesSetup { working_set: machine.in_memory(), lanes, seed: machine.seed };
         let walk = |lanes| Case::new(LANES, lanes as f64, setup(lanes)).in_large_pages();
         let mut cases: Vec<Case> = lanes(machine).into_iter().map(walk).collect();
         cases.push(published());
@@ -78,11 +70,7 @@ const FILL_BUFFERS: Experiment = Experiment {
              time of a step of one walk",
             |e| {
                 e.machine.memory_size()?;
-                at_most(
-                    "eight walks over one",
-                    in_passes(e, (LANES, 8.0), (LANES, 1.0)),
-                    0.25,
-                )
+                at_most("eight walks over one", in_passes(e, (LANES, 8.0), (LANES, 1.0)), 0.25)
             },
         ),
         measured(
@@ -167,10 +155,7 @@ impl Setup for LanesSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let lanes = Lanes::new(region, self.lanes, self.lines(), self.seed)?;
-        Ok(Workload::steady(
-            ParallelChase::new(lanes),
-            self.lines() as u64,
-        ))
+        Ok(Workload::steady(ParallelChase::new(lanes), self.lines() as u64))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {

@@ -30,12 +30,8 @@ const ESTIMATE: &str = "the post counts misses in flight; without counters, Litt
                         their ratio from the throughput";
 
 /// Events that count misses in flight, where the CPU has counters.
-pub(crate) const EVENTS: &[Quantity] = &[
-    Quantity::L1dPending,
-    Quantity::L1dPendingCycles,
-    Quantity::FillBufferFull,
-    Quantity::Cycles,
-];
+pub(crate) const EVENTS: &[Quantity] =
+    &[Quantity::L1dPending, Quantity::L1dPendingCycles, Quantity::FillBufferFull, Quantity::Cycles];
 
 const MLP: Experiment = Experiment {
     id: "A3",
@@ -52,21 +48,17 @@ const MLP: Experiment = Experiment {
             exchanges. METHODOLOGY derives the formula. The law averages over the whole time, the \
             events over the cycles with a miss, so that the two numbers differ.",
     plot: Some(
-        Plot::lines(
-            Axis::log("stage length"),
-            Axis::linear("misses in flight"),
-            Unit::Count,
-        )
-        .beside(&[Reference {
-            file: "startin-shuffle.csv",
-            machine: MACHINE,
-            x: "stage",
-            columns: &[
-                ("mlp_precomputed", LOOKED_UP),
-                ("mlp_random", DRAWN),
-                ("mlp_buffered", BUFFERED),
-            ],
-        }]),
+        Plot::lines(Axis::log("stage length"), Axis::linear("misses in flight"), Unit::Count)
+            .beside(&[Reference {
+                file: "startin-shuffle.csv",
+                machine: MACHINE,
+                x: "stage",
+                columns: &[
+                    ("mlp_precomputed", LOOKED_UP),
+                    ("mlp_random", DRAWN),
+                    ("mlp_buffered", BUFFERED),
+                ],
+            }]),
     ),
     cases: |machine| {
         let mut cases = vec![chained(machine, LATENCY_CHAINS)];
@@ -160,10 +152,7 @@ const MLP: Experiment = Experiment {
                 let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
                 let simple = estimated(e, DRAWN, 64.0)?;
                 let judged = at_least("stages of 64 over simple", more, 1.2);
-                noted(
-                    judged,
-                    format!("the simple shuffle keeps an estimated {simple} in flight"),
-                )
+                noted(judged, format!("the simple shuffle keeps an estimated {simple} in flight"))
             },
         ),
         measured(
@@ -213,10 +202,7 @@ fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
 
 /// Returns the pending misses per cycle with at least one, by the CPU's counters.
 fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Testable<Interval> {
-    ratio(
-        e.count(series, x, Quantity::L1dPending),
-        e.count(series, x, Quantity::L1dPendingCycles),
-    )
+    ratio(e.count(series, x, Quantity::L1dPending), e.count(series, x, Quantity::L1dPendingCycles))
 }
 
 const DEFINITIONS: Experiment = Experiment {
@@ -324,10 +310,7 @@ const EXPLANATION: Experiment = Experiment {
             number of chains until the core has no more buffers for misses. A single chain can \
             take longer per miss than each of several chains, because memory with one request at \
             a time may lower its clock.",
-    plot: Some(Plot::nanoseconds(
-        Axis::log("chains"),
-        Axis::log("time per exchange"),
-    )),
+    plot: Some(Plot::nanoseconds(Axis::log("chains"), Axis::log("time per exchange"))),
     cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
     events: EVENTS,
     claims: &[
@@ -339,11 +322,7 @@ const EXPLANATION: Experiment = Experiment {
             "in memory, an exchange in one chain takes more than twice as long as in four chains",
             |e| {
                 in_memory(e)?;
-                at_least(
-                    "one chain over four",
-                    in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0)),
-                    2.0,
-                )
+                at_least("one chain over four", in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0)), 2.0)
             },
         ),
         measured(
@@ -353,11 +332,7 @@ const EXPLANATION: Experiment = Experiment {
              chains",
             |e| {
                 in_memory(e)?;
-                at_least(
-                    "four chains over eight",
-                    in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)),
-                    1.3,
-                )
+                at_least("four chains over eight", in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)), 1.3)
             },
         ),
     ],

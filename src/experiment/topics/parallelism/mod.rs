@@ -77,11 +77,7 @@ impl Setup for ChainsSetup {
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let places = Places {
-            count: self.count,
-            stride: size_of::<u32>(),
-            rotating: false,
-        };
+        let places = Places { count: self.count, stride: size_of::<u32>(), rotating: false };
         let step = random(parameters, places, None)?;
         let in_flight = in_flight(parameters, self.chains as usize)?;
         Some(step.then(step.cycles / in_flight, &CHAINS))

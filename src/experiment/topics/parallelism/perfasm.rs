@@ -38,10 +38,8 @@ const PERFASM: Experiment = Experiment {
     cases: |machine| {
         let case = |series, of, symbol| Case::new(series, 0, HottestSetup { of, symbol });
         let simple = shuffle(machine, Indices::Generated, 8);
-        let unrolled = ShuffleSetup {
-            op: Op::Unrolled,
-            ..shuffle(machine, Indices::Precomputed, 8)
-        };
+        let unrolled =
+            ShuffleSetup { op: Op::Unrolled, ..shuffle(machine, Indices::Precomputed, 8) };
         vec![
             case(STAGED, buffered(machine, 64), "linefill_staged_random"),
             case(SIMPLE, simple, "linefill_shuffle_random"),
@@ -59,11 +57,7 @@ const PERFASM: Experiment = Experiment {
              of the hottest instruction of the loop with four exchanges in a row",
             |e| {
                 in_memory(e)?;
-                at_least(
-                    "simple over unrolled",
-                    ratio(share(e, SIMPLE), share(e, UNROLLED)),
-                    2.0,
-                )
+                at_least("simple over unrolled", ratio(share(e, SIMPLE), share(e, UNROLLED)), 2.0)
             },
         )
         .then(7.11, ""),
@@ -75,11 +69,7 @@ const PERFASM: Experiment = Experiment {
              of the hottest instruction of the shuffle in stages of 64",
             |e| {
                 in_memory(e)?;
-                at_least(
-                    "simple over stages",
-                    ratio(share(e, SIMPLE), share(e, STAGED)),
-                    2.0,
-                )
+                at_least("simple over stages", ratio(share(e, SIMPLE), share(e, STAGED)), 2.0)
             },
         )
         .failing(

@@ -54,19 +54,12 @@ pub(crate) fn shuffle(machine: &Machine, indices: Indices, stage: usize) -> Shuf
 
 /// Like [`shuffle`], with indices drawn a stage at a time.
 pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
-    ShuffleSetup {
-        buffered: true,
-        ..shuffle(machine, Indices::Generated, stage)
-    }
+    ShuffleSetup { buffered: true, ..shuffle(machine, Indices::Generated, stage) }
 }
 
 /// Returns the set-up of exchanges in chains, in the same array.
 pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
-    ChainsSetup {
-        count: integers(machine),
-        chains,
-        seed: machine.seed,
-    }
+    ChainsSetup { count: integers(machine), chains, seed: machine.seed }
 }
 
 /// Checks that the array lies in memory.
@@ -113,19 +106,15 @@ const SHUFFLE: Experiment = Experiment {
             file: "startin-shuffle.csv",
             machine: MACHINE,
             x: "stage",
-            columns: &[
-                ("shuffle_precomputed_ns", LOOKED_UP),
-                ("shuffle_random_ns", DRAWN),
-            ],
+            columns: &[("shuffle_precomputed_ns", LOOKED_UP), ("shuffle_random_ns", DRAWN)],
         }]),
     ),
     cases: |machine| {
         let mut cases = Vec::new();
         for stage in STAGES_OF_POST {
-            for (series, indices) in [
-                (LOOKED_UP, Indices::Precomputed),
-                (DRAWN, Indices::Generated),
-            ] {
+            for (series, indices) in
+                [(LOOKED_UP, Indices::Precomputed), (DRAWN, Indices::Generated)]
+            {
                 let setup = shuffle(machine, indices, stage);
                 cases.push(Case::new(series, stage as f64, setup));
             }
@@ -138,10 +127,7 @@ const SHUFFLE: Experiment = Experiment {
         ];
         let stage = STAGES_OF_POST[3];
         for (series, indices, op) in ways {
-            let setup = ShuffleSetup {
-                op,
-                ..shuffle(machine, indices, stage)
-            };
+            let setup = ShuffleSetup { op, ..shuffle(machine, indices, stage) };
             // The code of a closure depends on the compiler: only a full run measures closures.
             if op == Op::Called || machine.full {
                 cases.push(Case::new(series, stage as f64, setup));
@@ -220,12 +206,8 @@ const SHUFFLE: Experiment = Experiment {
 };
 
 /// Events that explain these times.
-const EVENTS: &[Quantity] = &[
-    Quantity::Cycles,
-    Quantity::Instructions,
-    Quantity::L1dPending,
-    Quantity::L1dPendingCycles,
-];
+const EVENTS: &[Quantity] =
+    &[Quantity::Cycles, Quantity::Instructions, Quantity::L1dPending, Quantity::L1dPendingCycles];
 
 /// Returns the slowest column of a series over its fastest, pass by pass.
 fn spread(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
@@ -266,10 +248,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
                 columns: &[
                     ("shuffle_random_ns", DRAWN),
                     ("buffered_random_ns", BUFFERED),
-                    (
-                        "buffered_random_stages_ns",
-                        "shuffleBuffered, in \"Stages\"",
-                    ),
+                    ("buffered_random_stages_ns", "shuffleBuffered, in \"Stages\""),
                 ],
             },
         ]),
@@ -388,10 +367,7 @@ const STAGES: Experiment = Experiment {
             file: "startin-small.csv",
             machine: MACHINE,
             x: "integers",
-            columns: &[
-                ("shuffle_precomputed_ns", LOOKED_UP),
-                ("shuffle_random_ns", DRAWN),
-            ],
+            columns: &[("shuffle_precomputed_ns", LOOKED_UP), ("shuffle_random_ns", DRAWN)],
         }]),
     ),
     cases: |machine| {
@@ -403,11 +379,7 @@ const STAGES: Experiment = Experiment {
                 whole: true,
                 ..shuffle(machine, indices, SMALL_STAGE)
             };
-            let staged = ShuffleSetup {
-                count,
-                whole: true,
-                ..buffered(machine, SMALL_STAGE)
-            };
+            let staged = ShuffleSetup { count, whole: true, ..buffered(machine, SMALL_STAGE) };
             cases.push(Case::new(LOOKED_UP, x, simple(Indices::Precomputed)));
             // The two compared shuffles are measured one after the other.
             cases.push(Case::new(DRAWN, x, simple(Indices::Generated)).in_turn());

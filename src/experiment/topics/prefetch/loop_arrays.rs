@@ -21,11 +21,8 @@ const WITH: &str = "compiled with -fprefetch-loop-arrays";
 const LEFT_OUT: &str = "with the option, its prefetches left out";
 
 /// The series of each way to compile the sum.
-const SERIES: [(&str, Compiled); 3] = [
-    (WITHOUT, Compiled::Plain),
-    (WITH, Compiled::Prefetching),
-    (LEFT_OUT, Compiled::LeftOut),
-];
+const SERIES: [(&str, Compiled); 3] =
+    [(WITHOUT, Compiled::Plain), (WITH, Compiled::Prefetching), (LEFT_OUT, Compiled::LeftOut)];
 
 const PREFETCHES: [&str; 2] = [
     "prefetches in the code without the option",
@@ -48,11 +45,7 @@ const LOOP_ARRAYS: Experiment = Experiment {
             The bars show an array in L1d and one in memory. Hardware prefetchers follow a plain \
             array well, which leaves little for software prefetches to gain. rustc has no such \
             option, and LLVM does not run its pass for it on x86-64.",
-    plot: Some(Plot::bars(
-        Axis::bytes("array"),
-        Axis::linear("time per line"),
-        Unit::CoreCycles,
-    )),
+    plot: Some(Plot::bars(Axis::bytes("array"), Axis::linear("time per line"), Unit::CoreCycles)),
     cases: |machine| {
         let mut cases = Vec::new();
         for bytes in [SMALL, machine.in_memory()] {
@@ -96,11 +89,7 @@ const LOOP_ARRAYS: Experiment = Experiment {
             |e| {
                 let bytes = e.machine.in_memory();
                 e.machine.place_in_memory(bytes)?;
-                at_most(
-                    "with the option over without",
-                    with_over(e, WITHOUT, bytes),
-                    0.97,
-                )
+                at_most("with the option over without", with_over(e, WITHOUT, bytes), 0.97)
             },
         )
         .failing("Memory sets the pace of the sum, unrolled or not."),
@@ -109,13 +98,7 @@ const LOOP_ARRAYS: Experiment = Experiment {
             ours("the option also unrolls the loop: does a small array lose time by both?"),
             "the sum of an array of 1 KiB takes at least 3 % more time if gcc compiles its loop \
              with -fprefetch-loop-arrays than without",
-            |e| {
-                at_least(
-                    "with the option over without",
-                    with_over(e, WITHOUT, SMALL),
-                    1.03,
-                )
-            },
+            |e| at_least("with the option over without", with_over(e, WITHOUT, SMALL), 1.03),
         )
         .failing("Unrolling the loop saves at least as much time as the prefetches cost."),
         // The compiler decides whether prefetching makes sense. The unrolling of the loop is left out,
@@ -193,18 +176,12 @@ impl Setup for SumSetup {
         for (index, number) in numbers.iter_mut().enumerate() {
             *number = (index as u32).wrapping_mul(0x9E37_79B9);
         }
-        let mut sum = CompiledSum {
-            code,
-            numbers,
-            at: 0,
-        };
+        let mut sum = CompiledSum { code, numbers, at: 0 };
         // The command `gcc` may start another compiler, so the sum is checked before it is timed.
         let expected = sum.trace(1, &mut |_| ());
         sum.at = 0;
         if sum.run(1) != expected {
-            return Err(Untestable(
-                "the compiled function returned a wrong sum".to_owned(),
-            ));
+            return Err(Untestable("the compiled function returned a wrong sum".to_owned()));
         }
         Ok(Workload::steady(sum, lines as u64))
     }
@@ -246,10 +223,7 @@ impl Kernel for CompiledSum<'_> {
         while left > 0 {
             let (_, numbers) = self.next(left);
             left -= (numbers.len() / NUMBERS) as u64;
-            let array = Array {
-                first: numbers.as_ptr(),
-                count: numbers.len() as u64,
-            };
+            let array = Array { first: numbers.as_ptr(), count: numbers.len() as u64 };
             let argument = (&raw const array).addr() as u64;
             // SAFETY: at offset 0 lies gcc's code of `SOURCE` for x86-64, alone and complete: a
             // System V function that takes a pointer to an array and reads the array's numbers.

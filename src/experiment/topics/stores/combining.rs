@@ -20,17 +20,9 @@ const REP_STOSB: &str = "rep stosb";
 
 /// Parts of a line: their series, how they are stored, and their share of the line.
 const PARTS: [(&str, Part, f64); 4] = [
-    (
-        "non-temporal, a quarter of each line",
-        Part::Quarters(1),
-        0.25,
-    ),
+    ("non-temporal, a quarter of each line", Part::Quarters(1), 0.25),
     (HALF_BY_TWO, Part::Quarters(2), 0.5),
-    (
-        "non-temporal, three quarters of each line",
-        Part::Quarters(3),
-        0.75,
-    ),
+    ("non-temporal, three quarters of each line", Part::Quarters(3), 0.75),
     (HALF_BY_ONE, Part::OneOf32, 0.5),
 ];
 const HALF_BY_TWO: &str = "non-temporal, half of each line";
@@ -206,13 +198,11 @@ fn cases(machine: &Machine) -> Vec<Case> {
         Case::new(WHOLE, 1, fill(far, FillWay::NonTemporal)),
         Case::new(REP_STOSB, 1, fill(far, FillWay::RepStosb)),
     ];
-    cases.extend(OPEN.map(|lines| {
-        Case::new(
-            INTERLEAVED,
-            lines,
-            fill(bytes, FillWay::Interleaved { lines }),
-        )
-    }));
+    cases.extend(
+        OPEN.map(|lines| {
+            Case::new(INTERLEAVED, lines, fill(bytes, FillWay::Interleaved { lines }))
+        }),
+    );
     for (series, part, _) in PARTS {
         cases.push(match part {
             Part::Quarters(quarters) => {

@@ -19,18 +19,10 @@ use core::hint::black_box;
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
 
-const INSTRUCTIONS: [Evict; 4] = [
-    Evict::Clflush,
-    Evict::Clflushopt,
-    Evict::Clwb,
-    Evict::Cldemote,
-];
+const INSTRUCTIONS: [Evict; 4] = [Evict::Clflush, Evict::Clflushopt, Evict::Clwb, Evict::Cldemote];
 
-const STATES: [(&str, LineState); 3] = [
-    ("in no cache", LineState::Absent),
-    ("clean", LineState::Clean),
-    ("dirty", LineState::Dirty),
-];
+const STATES: [(&str, LineState); 3] =
+    [("in no cache", LineState::Absent), ("clean", LineState::Clean), ("dirty", LineState::Dirty)];
 
 const FENCE: &str = "mfence alone";
 const CACHED: &str = "load of a line in L1d";
@@ -52,10 +44,7 @@ const FLUSHES: Experiment = Experiment {
             "Zen 4",
             "clflush and clflushopt are equally fast, and clwb keeps the line, but not in L1d.",
         ),
-        seen(
-            "Skylake",
-            "On server parts, which have clwb, clwb evicts the line.",
-        ),
+        seen("Skylake", "On server parts, which have clwb, clwb evicts the line."),
     ],
     about: "The test moves a number of lines out of the caches, one instruction per line, and ends \
             with a fence that waits for all of them. The horizontal axis is the number of lines; \
@@ -64,10 +53,7 @@ const FLUSHES: Experiment = Experiment {
             orders `clflush` instructions among each other, but not `clflushopt`. `clwb` writes a \
             line back, and the CPU may keep the line or evict it. A second test loads \
             a line after each instruction; the time of the load tells where the line is.",
-    plot: Some(Plot::cycles(
-        Axis::log("lines per fence"),
-        Axis::log("time per line"),
-    )),
+    plot: Some(Plot::cycles(Axis::log("lines per fence"), Axis::log("time per line"))),
     cases,
     curves: |e| e.curves_of(|label| !label.starts_with("load ")),
     events: events::CONFLICTS,
@@ -100,13 +86,7 @@ const FLUSHES: Experiment = Experiment {
             ours("whether the write-back of a dirty line takes extra time"),
             "a flush of a dirty line takes longer than a flush of a clean line, which needs no \
              write-back",
-            |e| {
-                at_least(
-                    "dirty over clean",
-                    one_line(e, Evict::Clflush, "dirty", "clean"),
-                    1.0,
-                )
-            },
+            |e| at_least("dirty over clean", one_line(e, Evict::Clflush, "dirty", "clean"), 1.0),
         ),
         measured(
             "X4.4",
@@ -126,11 +106,7 @@ const FLUSHES: Experiment = Experiment {
              load of a line that is in no cache",
             |e| {
                 all_of([Evict::Clflush, Evict::Clflushopt].map(|by| {
-                    at_least(
-                        &format!("share of a miss after {}", by.name()),
-                        reloaded(e, by),
-                        0.8,
-                    )
+                    at_least(&format!("share of a miss after {}", by.name()), reloaded(e, by), 0.8)
                 }))
             },
         ),
@@ -176,12 +152,7 @@ fn reload(by: Evict) -> String {
 fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
     let mut cases = Vec::new();
-    let run = |by, state, lines: u32| EvictSetup {
-        by,
-        state,
-        lines: lines as usize,
-        seed,
-    };
+    let run = |by, state, lines: u32| EvictSetup { by, state, lines: lines as usize, seed };
     cases.push(Case::new(FENCE, 1, run(None, LineState::Clean, 1)));
     for by in INSTRUCTIONS {
         for (name, state) in STATES {
@@ -211,11 +182,7 @@ fn reloaded(e: &Evidence<'_>, by: Evict) -> Testable<Interval> {
 
 /// Judges that a load after `by` takes less than half as long as a load of a line in no cache.
 fn nearer(e: &Evidence<'_>, by: Evict) -> Judged {
-    at_most(
-        &format!("share of a miss after {}", by.name()),
-        reloaded(e, by),
-        0.5,
-    )
+    at_most(&format!("share of a miss after {}", by.name()), reloaded(e, by), 0.5)
 }
 
 /// The state of a line in this core's caches.
@@ -381,13 +348,7 @@ struct Lines<'m, B> {
 
 impl<'m, B: Fn(&mut Region<'_>, usize)> Lines<'m, B> {
     fn new(region: Region<'m>, count: usize, seed: u64, bring: B) -> Self {
-        Lines {
-            region,
-            count,
-            rng: Rng::new(seed),
-            at: 0,
-            bring,
-        }
+        Lines { region, count, rng: Rng::new(seed), at: 0, bring }
     }
 
     /// Chooses another run and brings its lines into the state.

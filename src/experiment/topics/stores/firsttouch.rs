@@ -60,17 +60,10 @@ const FIRST_TOUCH: Experiment = Experiment {
         let mut cases = Vec::new();
         for (x, pages, count) in SIZES {
             for (series, touch) in SERIES {
-                let setup = TouchSetup {
-                    pages,
-                    count,
-                    touch,
-                };
+                let setup = TouchSetup { pages, count, touch };
                 cases.push(of_size(Case::new(series, x, setup), pages));
             }
-            let fill = FillSetup {
-                bytes: count * pages.bytes(),
-                way: FillWay::RepStosb,
-            };
+            let fill = FillSetup { bytes: count * pages.bytes(), way: FillWay::RepStosb };
             cases.push(of_size(Case::new(ZEROING, x, fill), pages));
         }
         cases
@@ -141,11 +134,7 @@ const FIRST_TOUCH: Experiment = Experiment {
             |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
                 let both = plus(read, write);
-                at_least(
-                    "read and write over write",
-                    ratio(both, e.at(WRITE, BASE)),
-                    1.0,
-                )
+                at_least("read and write over write", ratio(both, e.at(WRITE, BASE)), 1.0)
             },
         ),
     ],

@@ -80,11 +80,8 @@ impl Setup for LockSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let allowed = if self.at % LINE + 8 > LINE {
-            Some(context.host.split_locks()?)
-        } else {
-            None
-        };
+        let allowed =
+            if self.at % LINE + 8 > LINE { Some(context.host.split_locks()?) } else { None };
         let lock = LockAdd::new(region, self.at, allowed)?;
         Ok(Workload::steady(lock, 1))
     }

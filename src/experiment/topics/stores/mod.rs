@@ -8,6 +8,4 @@ pub mod policy;
 pub mod streaming;
 pub mod streamload;
 
-families![
-    locks, streaming, combining, streamload, policy, evict, firsttouch,
-];
+families![locks, streaming, combining, streamload, policy, evict, firsttouch,];

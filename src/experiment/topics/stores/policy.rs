@@ -34,19 +34,13 @@ const POLICIES: Experiment = Experiment {
     question: "What does a store cost under each write policy, and where is the line afterwards?",
     source: "Drepper 3.3.3, on write-through, write-back, write-combining and uncacheable memory",
     seen: &[
-        seen(
-            "Skylake",
-            "On server parts, which have clwb, clwb evicts the line.",
-        ),
+        seen("Skylake", "On server parts, which have clwb, clwb evicts the line."),
         seen(
             "Zen 4",
             "clwb keeps the line, at about the distance of the last level. Non-temporal stores \
              evict a line that they find in L1d.",
         ),
-        seen(
-            "Zen 5",
-            "Non-temporal stores leave a line that they find in L1d there.",
-        ),
+        seen("Zen 5", "Non-temporal stores leave a line that they find in L1d there."),
     ],
     about: "Ordinary memory is write-back, and a program cannot choose another type. It can \
             imitate two other types. A `clwb` after each store resembles write-through: each \
@@ -100,13 +94,7 @@ const POLICIES: Experiment = Experiment {
             drepper("3.3.3"),
             "write-through is slow for a variable that is written repeatedly: a store followed by \
              clwb takes more than 2 times as long as a store under write-back",
-            |e| {
-                at_least(
-                    "write-through over write-back",
-                    stores(e, THROUGH, BACK),
-                    2.0,
-                )
-            },
+            |e| at_least("write-through over write-back", stores(e, THROUGH, BACK), 2.0),
         ),
         // Write-combining combines several writes before the line is written out, which can be
         // significantly faster. Non-temporal stores resemble it.
@@ -115,24 +103,14 @@ const POLICIES: Experiment = Experiment {
             drepper("3.3.3"),
             "write-combining collects stores to one word: a non-temporal store takes less than \
              half as long as a store that is written through",
-            |e| {
-                at_most(
-                    "write-combining over write-through",
-                    stores(e, COMBINING, THROUGH),
-                    0.5,
-                )
-            },
+            |e| at_most("write-combining over write-through", stores(e, COMBINING, THROUGH), 0.5),
         ),
         measured(
             "D22.6",
             ours("the document describes uncacheable memory without saying what it costs"),
             "a store to uncacheable memory takes longer than a store that is combined",
             |e| {
-                at_least(
-                    "uncacheable over write-combining",
-                    stores(e, UNCACHEABLE, COMBINING),
-                    1.0,
-                )
+                at_least("uncacheable over write-combining", stores(e, UNCACHEABLE, COMBINING), 1.0)
             },
         ),
         // Under write-back the line stays in the cache and is dropped at some point in the
@@ -197,26 +175,20 @@ static SIMULATED: [Counted; 6] = [
     Counted::exactly("bus writes, one word, write-back", 1.0, || {
         bus_writes(WriteHit::Back, (0..STORES).map(|_| 0))
     }),
-    Counted::exactly(
-        "bus writes, every word, write-through",
-        (RUN / WORD) as f64,
-        || bus_writes(WriteHit::Through, (0..RUN).step_by(WORD as usize)),
-    ),
-    Counted::exactly(
-        "bus writes, every word, write-back",
-        (RUN / LINE as u64) as f64,
-        || bus_writes(WriteHit::Back, (0..RUN).step_by(WORD as usize)),
-    ),
+    Counted::exactly("bus writes, every word, write-through", (RUN / WORD) as f64, || {
+        bus_writes(WriteHit::Through, (0..RUN).step_by(WORD as usize))
+    }),
+    Counted::exactly("bus writes, every word, write-back", (RUN / LINE as u64) as f64, || {
+        bus_writes(WriteHit::Back, (0..RUN).step_by(WORD as usize))
+    }),
     Counted::exactly(
         "bus writes, a word per line, write-through",
         (RUN / LINE as u64) as f64,
         || bus_writes(WriteHit::Through, (0..RUN).step_by(LINE)),
     ),
-    Counted::exactly(
-        "bus writes, a word per line, write-back",
-        (RUN / LINE as u64) as f64,
-        || bus_writes(WriteHit::Back, (0..RUN).step_by(LINE)),
-    ),
+    Counted::exactly("bus writes, a word per line, write-back", (RUN / LINE as u64) as f64, || {
+        bus_writes(WriteHit::Back, (0..RUN).step_by(LINE))
+    }),
 ];
 
 /// Simulates stores to these addresses in a cache of 32 KiB and 8 ways, then loads that evict every

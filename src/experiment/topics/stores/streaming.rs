@@ -19,10 +19,8 @@ use matrix::MatrixSetup;
 /// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[INTRINSICS, matrix::FIG_6_1];
 
-const STORES: [(&str, Temporal); 2] = [
-    ("cached stores", Temporal::Cached),
-    ("non-temporal stores", Temporal::NonTemporal),
-];
+const STORES: [(&str, Temporal); 2] =
+    [("cached stores", Temporal::Cached), ("non-temporal stores", Temporal::NonTemporal)];
 
 const INTRINSICS: Experiment = Experiment {
     id: "E1",
@@ -168,10 +166,7 @@ impl Streamed {
 
     /// Returns whether every x86-64 CPU has the store.
     const fn everywhere(self) -> bool {
-        !matches!(
-            self,
-            Streamed::Sd | Streamed::Ss | Streamed::Si256 | Streamed::Si512
-        )
+        !matches!(self, Streamed::Sd | Streamed::Ss | Streamed::Si256 | Streamed::Si512)
     }
 
     /// Returns the intrinsic's name.
@@ -230,12 +225,8 @@ fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testa
     let pattern: [u8; 64] = core::array::from_fn(|index| 0xA0 ^ index as u8);
     region.bytes_mut().fill(0);
     #[cfg(target_feature = "sse2")]
-    let lacking = |what: &str| {
-        Untestable(format!(
-            "{} needs {what}, which this CPU lacks",
-            store.name()
-        ))
-    };
+    let lacking =
+        |what: &str| Untestable(format!("{} needs {what}, which this CPU lacks", store.name()));
     let width = store.bytes();
     let words = pattern.as_ptr();
     for at in (0..region.len()).step_by(width) {

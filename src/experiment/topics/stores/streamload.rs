@@ -35,11 +35,7 @@ const LOADS: Experiment = Experiment {
             per iteration, so that loads and not loop overhead limit the bandwidth in L1d. A \
             second test reads a large buffer between two laps over a hot set in L2, and times the \
             next lap: if the loads fill the caches, they evict the hot set.",
-    plot: Some(Plot::lines(
-        Axis::WORKING_SET,
-        Axis::log("bandwidth"),
-        Unit::GigabytesPerSecond,
-    )),
+    plot: Some(Plot::lines(Axis::WORKING_SET, Axis::log("bandwidth"), Unit::GigabytesPerSecond)),
     cases,
     curves: |e| e.curves_of(|label| LAPS.iter().all(|(series, _)| *series != label)),
     events: events::STORES,
@@ -115,11 +111,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
                 continue;
             }
             for (series, non_temporal) in [(plain, false), (past, true)] {
-                let setup = LoadSetup {
-                    bytes,
-                    width,
-                    non_temporal,
-                };
+                let setup = LoadSetup { bytes, width, non_temporal };
                 let case = Case::new(series, bytes as f64, setup);
                 cases.push(case.in_large_pages().in_turn());
             }
@@ -137,18 +129,9 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Testable<Vec<Judged>> {
     let ranges = &e.machine.ranges;
     let (bytes, plain, past) = WIDTHS[index];
     let mut parts = Vec::new();
-    for (name, range) in [
-        ("L1d", ranges.l1),
-        ("L2", ranges.l2),
-        ("memory", ranges.memory),
-    ] {
+    for (name, range) in [("L1d", ranges.l1), ("L2", ranges.l2), ("memory", ranges.memory)] {
         let faster = paired(e, past, plain, range)?;
-        parts.push(between(
-            &format!("bandwidth in {name}, {bytes} bytes"),
-            faster,
-            0.9,
-            1.1,
-        ));
+        parts.push(between(&format!("bandwidth in {name}, {bytes} bytes"), faster, 0.9, 1.1));
     }
     Ok(parts)
 }

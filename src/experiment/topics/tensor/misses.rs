@@ -102,11 +102,7 @@ struct Post {
     misses: f64,
 }
 
-const POST: Post = Post {
-    loads: 1_008_458.441,
-    stores: 5_928.029,
-    misses: 7_309.383,
-};
+const POST: Post = Post { loads: 1_008_458.441, stores: 5_928.029, misses: 7_309.383 };
 
 impl Post {
     /// Returns the loads and stores that the million reads do not make.
@@ -144,10 +140,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             (ON_35_PAGES, of_shape([80, 1, 28, 16])),
             (ON_1_PAGE, of_shape([137, 1, 1, 1])),
             (NESTED, BOXES),
-            (
-                SHARED,
-                TensorSetup::nested(Storage::Boxes(Allocation::Shared), Get::Boxes),
-            ),
+            (SHARED, TensorSetup::nested(Storage::Boxes(Allocation::Shared), Get::Boxes)),
         ] {
             cases.push(Case::new(series, 0.0, setup));
         }
@@ -219,10 +212,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
 /// Returns the flat tensor's reads with another shape. The instructions are the same; the strides
 /// decide which lines are read.
 fn of_shape(dimensions: [u16; 4]) -> TensorSetup {
-    TensorSetup {
-        shape: Shape::new(dimensions).expect("no dimension is 0"),
-        ..STRIDES
-    }
+    TensorSetup { shape: Shape::new(dimensions).expect("no dimension is 0"), ..STRIDES }
 }
 
 /// The loads of a read of the tensor.
@@ -244,13 +234,9 @@ const COMMON: (u64, u64) = (32, 8);
 
 /// Simulations, with the misses in an independent model (`reference/tensor_cache_sim_vectors.csv`).
 static TABLE: [Counted; 8] = [
-    Counted::exactly("flat, 64 KiB, round robin", 448.0, || {
-        misses(Flat, SERIES, RoundRobin)
-    }),
+    Counted::exactly("flat, 64 KiB, round robin", 448.0, || misses(Flat, SERIES, RoundRobin)),
     Counted::exactly("flat, 64 KiB, LRU", 448.0, || misses(Flat, SERIES, Lru)),
-    Counted::exactly("flat, 64 KiB, tree-PLRU", 448.0, || {
-        misses(Flat, SERIES, TreePlru)
-    }),
+    Counted::exactly("flat, 64 KiB, tree-PLRU", 448.0, || misses(Flat, SERIES, TreePlru)),
     Counted::exactly("flat, 32 KiB, LRU", 448.0, || misses(Flat, COMMON, Lru)),
     Counted::exactly("indices, 32 KiB, round robin", 464_526.0, || {
         misses(Indices, COMMON, RoundRobin)
@@ -258,12 +244,8 @@ static TABLE: [Counted; 8] = [
     Counted::exactly("nested, 64 KiB, round robin", 168_023.0, || {
         misses(Nested, SERIES, RoundRobin)
     }),
-    Counted::exactly("nested, 64 KiB, LRU", 101_073.0, || {
-        misses(Nested, SERIES, Lru)
-    }),
-    Counted::exactly("nested, 64 KiB, tree-PLRU", 85_455.0, || {
-        misses(Nested, SERIES, TreePlru)
-    }),
+    Counted::exactly("nested, 64 KiB, LRU", 101_073.0, || misses(Nested, SERIES, Lru)),
+    Counted::exactly("nested, 64 KiB, tree-PLRU", 85_455.0, || misses(Nested, SERIES, TreePlru)),
 ];
 
 pub(crate) const SIMULATOR: Experiment = Experiment {

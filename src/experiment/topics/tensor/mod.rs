@@ -130,10 +130,7 @@ pub(crate) const SERIES: Experiment = Experiment {
             Case::new(SHUFFLED, 0.0, shuffled(machine)).in_its_own_pages(),
             Case::new(VECTORS, 0.0, OF_VECTORS).in_its_own_pages(),
         ];
-        for (name, over) in [
-            (OVER_QUOTED, POST_QUOTED as u64),
-            (OVER_HUGE, POST_HUGE as u64),
-        ] {
+        for (name, over) in [(OVER_QUOTED, POST_QUOTED as u64), (OVER_HUGE, POST_HUGE as u64)] {
             let gain = |over| Ok((POST_FLAT / over as f64 - 1.0) * 100.0);
             cases.push(CountSetup::computed(name, over, gain).at(0.0));
         }

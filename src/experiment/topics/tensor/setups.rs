@@ -25,20 +25,12 @@ pub struct TensorSetup {
 impl TensorSetup {
     /// Returns the series' tensor in one flat array.
     pub const fn flat(get: Get) -> Self {
-        TensorSetup {
-            shape: Shape::SERIES,
-            storage: Storage::Flat,
-            get,
-        }
+        TensorSetup { shape: Shape::SERIES, storage: Storage::Flat, get }
     }
 
     /// Returns the series' tensor in nested arrays.
     pub const fn nested(storage: Storage, get: Get) -> Self {
-        TensorSetup {
-            shape: Shape::SERIES,
-            storage,
-            get,
-        }
+        TensorSetup { shape: Shape::SERIES, storage, get }
     }
 
     /// Stores the tensor in `region`, ready for the first read of a pass.
@@ -54,10 +46,7 @@ impl Setup for TensorSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        Ok(Workload::steady(
-            self.reads(region)?,
-            u64::from(ReadTensor::PASS),
-        ))
+        Ok(Workload::steady(self.reads(region)?, u64::from(ReadTensor::PASS)))
     }
 }
 
@@ -79,10 +68,7 @@ impl Setup for HarnessSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let stretches = u64::from(ReadTensor::PASS / self.reads.max(1));
         Ok(Workload::steady(
-            Harness {
-                kernel: self.of.reads(region)?,
-                reads: self.reads,
-            },
+            Harness { kernel: self.of.reads(region)?, reads: self.reads },
             stretches.min(1000),
         ))
     }
@@ -107,11 +93,7 @@ impl Kernel for Harness<'_> {
 
     fn work(&self) -> Work {
         let one = self.kernel.work();
-        Work {
-            loads: one.loads * self.reads,
-            bytes_read: one.bytes_read * self.reads,
-            ..one
-        }
+        Work { loads: one.loads * self.reads, bytes_read: one.bytes_read * self.reads, ..one }
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
@@ -222,10 +204,7 @@ fn units(accesses: &[Access], bytes: usize) -> usize {
 /// Returns the bytes from the first touched byte to the last.
 fn span(accesses: &[Access]) -> usize {
     let first = accesses.iter().map(|access| access.offset).min();
-    let end = accesses
-        .iter()
-        .map(|access| access.offset + access.bytes as usize)
-        .max();
+    let end = accesses.iter().map(|access| access.offset + access.bytes as usize).max();
     end.unwrap_or(0) - first.unwrap_or(0)
 }
 

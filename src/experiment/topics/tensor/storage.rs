@@ -151,34 +151,17 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
 
 /// Layouts whose size is computed array by array, with the expected number of bytes.
 const WALKED: [(&str, Heap, f64); 3] = [
-    (
-        "nested, references of 4 bytes, no headers",
-        Heap::FORMULA,
-        3_789_056.0,
-    ),
-    (
-        "nested, references of 4 bytes, headers of 16",
-        Heap::COMPRESSED,
-        4_265_232.0,
-    ),
-    (
-        "nested, references of 8 bytes, headers of 16",
-        Heap::JAVA,
-        4_384_272.0,
-    ),
+    ("nested, references of 4 bytes, no headers", Heap::FORMULA, 3_789_056.0),
+    ("nested, references of 4 bytes, headers of 16", Heap::COMPRESSED, 4_265_232.0),
+    ("nested, references of 8 bytes, headers of 16", Heap::JAVA, 4_384_272.0),
 ];
 
 const FLAT_BYTES: &str = "flat";
 
 /// Shapes for which the formula is compared with the size computed array by array, the series'
 /// shape first.
-const SHAPES: [[u16; 4]; 5] = [
-    [64, 16, 28, 32],
-    [61, 17, 29, 31],
-    [1, 1, 1, 1],
-    [2, 300, 1, 7],
-    [5, 4, 3, 2],
-];
+const SHAPES: [[u16; 4]; 5] =
+    [[64, 16, 28, 32], [61, 17, 29, 31], [1, 1, 1, 1], [2, 300, 1, 7], [5, 4, 3, 2]];
 
 const FORMULA: &str = "bytes of the arrays over those of the formula";
 
@@ -222,10 +205,7 @@ pub(crate) const SIZES: Experiment = Experiment {
              formula",
             |e| {
                 let (formula, _, bytes) = WALKED[0];
-                all_of([
-                    exactly(e, FLAT_BYTES, 0.0, 3_670_016.0),
-                    exactly(e, formula, 0.0, bytes),
-                ])
+                all_of([exactly(e, FLAT_BYTES, 0.0, 3_670_016.0), exactly(e, formula, 0.0, bytes)])
             },
         )
         .then(3670016.0, ""),

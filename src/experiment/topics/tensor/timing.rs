@@ -74,10 +74,9 @@ pub(crate) const OPERATION: Experiment = Experiment {
             }
         }
         for (name, of) in [(FLAT, STRIDES), (NESTED, BOXES)] {
-            for (place, event) in [
-                (COUNTED, Event::L1D_LOAD_MISSES),
-                (PAGES, Event::DTLB_LOAD_MISSES),
-            ] {
+            for (place, event) in
+                [(COUNTED, Event::L1D_LOAD_MISSES), (PAGES, Event::DTLB_LOAD_MISSES)]
+            {
                 cases.push(tally(name, place, of, Tally::Counted(event)));
             }
         }
@@ -210,11 +209,8 @@ pub(crate) const INDEX: Experiment = Experiment {
         }]),
     ),
     cases: |_| {
-        let primes = TensorSetup {
-            shape: pattern::Shape::PRIMES,
-            storage: Storage::Flat,
-            get: Get::Primes,
-        };
+        let primes =
+            TensorSetup { shape: pattern::Shape::PRIMES, storage: Storage::Flat, get: Get::Primes };
         [
             (FLAT, STRIDES),
             (MASKS, TensorSetup::flat(Get::Masks)),
@@ -327,11 +323,7 @@ pub(crate) const HARNESS: Experiment = Experiment {
             |e| {
                 let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
                 let over = ratio(each, only(e, READ))?;
-                at_least(
-                    "a read of 448 with the harness over one without",
-                    over,
-                    1.02,
-                )
+                at_least("a read of 448 with the harness over one without", over, 1.02)
             },
         ),
         measured(
@@ -345,12 +337,7 @@ pub(crate) const HARNESS: Experiment = Experiment {
             |e| {
                 let each = by_difference(|reads| e.at(STRETCH, reads))?;
                 let over = ratio(each, only(e, READ))?;
-                between(
-                    "a read by difference over one by N and 2N",
-                    over,
-                    0.95,
-                    1.05,
-                )
+                between("a read by difference over one by N and 2N", over, 0.95, 1.05)
             },
         ),
         counted(

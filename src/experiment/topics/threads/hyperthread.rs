@@ -165,12 +165,7 @@ fn allowance(e: &Evidence<'_>) -> Testable<Interval> {
     for accesses in ACCESSES {
         for instruction in INSTRUCTION {
             for (hit, miss) in [(hit.lo, miss.hi), (hit.hi, miss.lo)] {
-                let program = HyperThread {
-                    accesses,
-                    instruction,
-                    hit,
-                    miss,
-                };
+                let program = HyperThread { accesses, instruction, hit, miss };
                 let one = Interval::exact(program.allowance());
                 found = Some(found.map_or(one, |all| all.hull(one)));
             }

@@ -62,13 +62,7 @@ const SYNONYMS: Experiment = Experiment {
             drepper("3.3.5"),
             "a line read at two virtual addresses in turn takes at least 10 % longer per load than \
              a line read at one address",
-            |e| {
-                at_least(
-                    "two addresses over one",
-                    ratio(e.at(TWO, HERE), e.at(ONE, HERE)),
-                    1.1,
-                )
-            },
+            |e| at_least("two addresses over one", ratio(e.at(TWO, HERE), e.at(ONE, HERE)), 1.1),
         )
         .holding("L1d depends on the virtual address, as the document says.")
         .failing("L1d finds a line under all its addresses."),
@@ -86,10 +80,8 @@ const PATCHES: [(&str, Patched); 4] = [
 
 /// The series of numbers that another core writes and this core waits for, and whether they are
 /// written into code.
-const HANDOVERS: [(&str, bool); 2] = [
-    ("another core, into code", true),
-    ("another core, into data", false),
-];
+const HANDOVERS: [(&str, bool); 2] =
+    [("another core, into code", true), ("another core, into data", false)];
 
 const SELF_MODIFYING: Experiment = Experiment {
     id: "D34",
@@ -325,11 +317,7 @@ impl Setup for HandoverSetup {
             pages.write(0, &[0x8B, 0x05, a, b, c, d, 0xC3]); // mov eax, [rip + distance]; ret
             (0, PAGE)
         };
-        let shared = Arc::new(Shared {
-            pages,
-            asked: Asked(AtomicU32::new(0)),
-            number,
-        });
+        let shared = Arc::new(Shared { pages, asked: Asked(AtomicU32::new(0)), number });
         let theirs = Arc::clone(&shared);
         let mut done = 0;
         let step = move || {
@@ -341,11 +329,7 @@ impl Setup for HandoverSetup {
             }
         };
         let background = context.host.background_thread(other, Box::new(step));
-        let exchange = Exchange {
-            _background: background?,
-            shared,
-            entry,
-        };
+        let exchange = Exchange { _background: background?, shared, entry };
         // SAFETY: the function returns the number that the other thread stores. The number is whole
         // whenever it is read or fetched, and the other thread stores what it is asked for. Nothing
         // serialises this thread in between: stores to code become visible to other cores as stores

@@ -32,13 +32,7 @@ const IN_A_ROW: usize = PAGE;
 const A_LINE_OF_ENTRIES: usize = 9 * PAGE;
 const A_TABLE: usize = 2 << 20;
 const A_DIRECTORY: usize = 1 << 30;
-const DISTANCES: [usize; 5] = [
-    IN_ONE_PAGE,
-    IN_A_ROW,
-    A_LINE_OF_ENTRIES,
-    A_TABLE,
-    A_DIRECTORY,
-];
+const DISTANCES: [usize; 5] = [IN_ONE_PAGE, IN_A_ROW, A_LINE_OF_ENTRIES, A_TABLE, A_DIRECTORY];
 
 const TLB_USAGE: Experiment = Experiment {
     id: "E26",
@@ -59,10 +53,7 @@ const TLB_USAGE: Experiment = Experiment {
             caches. In a virtual machine, the address of each of these loads must be translated by \
             the hypervisor's tables. A program that chooses its addresses (MAP_FIXED) should stay \
             inside one directory, which covers 1 GiB.",
-    plot: Some(Plot::cycles(
-        Axis::bytes("distance between lines"),
-        Axis::log("time per line"),
-    )),
+    plot: Some(Plot::cycles(Axis::bytes("distance between lines"), Axis::log("time per line"))),
     cases,
     curves: |e| e.curves_of(|label| label != SPREAD),
     claims: &[
@@ -72,13 +63,7 @@ const TLB_USAGE: Experiment = Experiment {
             drepper("6.2.4"),
             "with page tables in the caches, 64 lines in 64 pages take more than 1.5 times as long \
              as 64 lines in one page",
-            |e| {
-                at_least(
-                    "64 pages over one",
-                    over(e, HOT, IN_A_ROW, IN_ONE_PAGE),
-                    1.5,
-                )
-            },
+            |e| at_least("64 pages over one", over(e, HOT, IN_A_ROW, IN_ONE_PAGE), 1.5),
         ),
         // The second is fewer page directories: less memory for tables, and more hits for the
         // lookup.
@@ -123,13 +108,7 @@ const TLB_USAGE: Experiment = Experiment {
             drepper("6.2.4"),
             "with page tables in memory, pages 1 GiB apart take more than 1.5 times as long as \
              neighbouring pages",
-            |e| {
-                at_least(
-                    "1 GiB apart over in a row",
-                    over(e, COLD, A_DIRECTORY, IN_A_ROW),
-                    1.5,
-                )
-            },
+            |e| at_least("1 GiB apart over in a row", over(e, COLD, A_DIRECTORY, IN_A_ROW), 1.5),
         ),
         // Address space randomisation scatters stack, libraries and heap, and so takes more
         // directories.
@@ -186,12 +165,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let states = [
         (KNOWN, Displaced::Nothing),
         (HOT, Displaced::Translations { pages: DISPLACING }),
-        (
-            COLD,
-            Displaced::All {
-                bytes: machine.in_memory(),
-            },
-        ),
+        (COLD, Displaced::All { bytes: machine.in_memory() }),
     ];
     let mut cases = Vec::new();
     for (series, displaced) in states {
@@ -205,11 +179,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
         // The largest distance comes first, so that the others reuse its reservation.
         for distance in DISTANCES.into_iter().rev() {
-            let setup = DisplaceSetup {
-                layout: layout(distance),
-                displaced,
-                seed: machine.seed,
-            };
+            let setup = DisplaceSetup { layout: layout(distance), displaced, seed: machine.seed };
             let case = Case::new(series, distance as f64, setup);
             cases.push(case.in_reservation().in_turn());
         }
@@ -279,20 +249,13 @@ impl Setup for DisplaceSetup {
         };
         // Pages that were never written may all share one page of zeros.
         if let Some(others) = &mut others {
-            (0..others.len())
-                .step_by(PAGE)
-                .for_each(|page| others.set_word(page, 1));
+            (0..others.len()).step_by(PAGE).for_each(|page| others.set_word(page, 1));
         }
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(ring, self.layout, COUNT, order)?;
         let walk = Walk::new(ring, Step::Follow)?;
         let work = walk.work();
-        let shot = DisplaceShot {
-            walk,
-            period: COUNT as u64,
-            others,
-            displaced: self.displaced,
-        };
+        let shot = DisplaceShot { walk, period: COUNT as u64, others, displaced: self.displaced };
         Ok(Workload::shot(shot, work))
     }
 
@@ -308,11 +271,7 @@ impl Setup for DisplaceSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;
-        let places = Places {
-            count: COUNT,
-            stride: self.layout.stride(),
-            rotating: false,
-        };
+        let places = Places { count: COUNT, stride: self.layout.stride(), rotating: false };
         random(parameters, places, None)
     }
 }

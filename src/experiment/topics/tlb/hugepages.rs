@@ -127,10 +127,7 @@ const FIG_7_9: Experiment = Experiment {
                         kib(l2)
                     )));
                 }
-                noted(
-                    saving(e, HUGE, Range::at(x), 1.2),
-                    format!("a working set of {}", kib(x)),
-                )
+                noted(saving(e, HUGE, Range::at(x), 1.2), format!("a working set of {}", kib(x)))
             },
         )
         .then(1.45, PENTIUM_4)
@@ -154,11 +151,7 @@ const FIG_7_9: Experiment = Experiment {
 
 /// Judges the time in 4 KiB pages over that in larger pages, which were measured interleaved.
 fn saving(e: &Evidence<'_>, larger: &str, range: Range, least: f64) -> Judged {
-    at_least(
-        "4 KiB pages over larger ones",
-        paired(e, BASE, larger, range),
-        least,
-    )
+    at_least("4 KiB pages over larger ones", paired(e, BASE, larger, range), least)
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -167,11 +160,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         WalkSetup::follow(Layout::npad(0), bytes, Order::Random { seed })
     };
     let mut sizes = machine.few_working_sets(4);
-    sizes.extend(
-        [beyond_first(machine)]
-            .into_iter()
-            .filter(|&bytes| bytes <= machine.largest),
-    );
+    sizes.extend([beyond_first(machine)].into_iter().filter(|&bytes| bytes <= machine.largest));
     // The cost of 4 KiB pages in memory depends on the frames of the data and of the page tables.
     // The claim is therefore about the median of three sizes.
     let largest = beyond_tlbs(machine);

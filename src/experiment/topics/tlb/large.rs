@@ -131,10 +131,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             faults: threads of one process share its address space, and the kernel's lists of free \
             pages. The time per page contains giving it back. Over the largest memory, single \
             steps are timed one by one as well, to see how they spread.",
-    plot: Some(Plot::nanoseconds(
-        Axis::bytes("memory"),
-        Axis::log("time of a step"),
-    )),
+    plot: Some(Plot::nanoseconds(Axis::bytes("memory"), Axis::log("time of a step"))),
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     cases: |machine| {
         let mut cases = Vec::new();
@@ -186,11 +183,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             |e| {
                 let [small, large] = ends(e)?;
                 let growth = ratio(cost(e, HUGE, large), cost(e, HUGE, small))?;
-                at_least(
-                    "cost of 4 KiB pages, largest over smallest memory",
-                    growth,
-                    1.05,
-                )
+                at_least("cost of 4 KiB pages, largest over smallest memory", growth, 1.05)
             },
         ),
         measured(
@@ -250,11 +243,7 @@ const LARGE_MEMORY: Experiment = Experiment {
                         "a quick run takes no pages of 1 GiB: `--profile full` does".into(),
                     ));
                 }
-                at_most(
-                    "2 MiB over 1 GiB pages",
-                    ratio(Ok(huge), e.at(GIANT, x)),
-                    1.1,
-                )
+                at_most("2 MiB over 1 GiB pages", ratio(Ok(huge), e.at(GIANT, x)), 1.1)
             },
         ),
         measured(
@@ -316,11 +305,7 @@ mod tests {
 
     #[test]
     fn lines_are_spread_over_as_much_memory_as_is_allowed() {
-        let machine = |full, largest| Machine {
-            full,
-            largest,
-            ..unknown()
-        };
+        let machine = |full, largest| Machine { full, largest, ..unknown() };
         let quick = machine(false, 1 << 30);
         assert_eq!(strides(&quick), [1, 3]);
         let large = machine(true, 64 << 30);

@@ -47,10 +47,7 @@ const FIG_3_12: Experiment = Experiment {
         file: "drepper-fig-3.12.csv",
         machine: PENTIUM_4,
         x: "working_set_bytes",
-        columns: &[
-            ("On Cache Line", "one per line"),
-            ("On Page", "one per page, same offset"),
-        ],
+        columns: &[("On Cache Line", "one per line"), ("On Page", "one per page, same offset")],
     }]),
     cases: fig_3_12_cases,
     events: events::PAGES,
@@ -80,11 +77,7 @@ const FIG_3_12: Experiment = Experiment {
                     )));
                 }
                 let gap = ratio(small, e.at(ROTATING_HUGE, x))?;
-                at_least(
-                    &format!("4 KiB over 2 MiB pages at {pages} pages"),
-                    gap,
-                    1.3,
-                )
+                at_least(&format!("4 KiB over 2 MiB pages at {pages} pages"), gap, 1.3)
             },
         )
         .failing(
@@ -130,11 +123,7 @@ const FIG_3_12: Experiment = Experiment {
             |e| {
                 let x = at_pages(MANY_PAGES);
                 let giant = e.at(ROTATING_GIANT, x)?;
-                at_least(
-                    "4 KiB over 1 GiB pages",
-                    ratio(e.at(ROTATING, x), giant),
-                    1.3,
-                )
+                at_least("4 KiB over 1 GiB pages", ratio(e.at(ROTATING, x), giant), 1.3)
             },
         ),
         measured(
@@ -142,13 +131,7 @@ const FIG_3_12: Experiment = Experiment {
             ours("if the TLB causes the delay, larger pages must remove it"),
             "with memory in 2 MiB pages, a step over 256 lines that lie 4 KiB apart takes less \
              than 1.3 times as long as a step over 24 such lines",
-            |e| {
-                at_most(
-                    "256 pages over 24, in 2 MiB pages",
-                    rise(e, ROTATING_HUGE),
-                    1.3,
-                )
-            },
+            |e| at_most("256 pages over 24, in 2 MiB pages", rise(e, ROTATING_HUGE), 1.3),
         )
         .failing(
             "A hypervisor may back large pages with small ones: a TLB entry then covers the \
@@ -197,9 +180,7 @@ fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The block sizes of the figure, in pages.
-const BLOCKS: [usize; 11] = [
-    60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440,
-];
+const BLOCKS: [usize; 11] = [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440];
 
 const WHOLE: &str = "whole list";
 const BLOCKS_HUGE: &str = "60 pages, 2 MiB pages";
@@ -322,19 +303,13 @@ fn gap_in_base_pages(e: &Evidence<'_>) -> Testable<Interval> {
 fn blocks(machine: &Machine) -> Vec<usize> {
     let step = if machine.full { 1 } else { 3 };
     let largest = machine.in_memory() / PAGE;
-    BLOCKS
-        .into_iter()
-        .step_by(step)
-        .filter(|&block| block < largest)
-        .collect()
+    BLOCKS.into_iter().step_by(step).filter(|&block| block < largest).collect()
 }
 
 /// Returns the series in 4 KiB pages, from the smallest block to the whole list.
 fn series_in_order(machine: &Machine) -> Vec<String> {
-    let mut series: Vec<String> = blocks(machine)
-        .into_iter()
-        .map(|block| format!("{block} pages"))
-        .collect();
+    let mut series: Vec<String> =
+        blocks(machine).into_iter().map(|block| format!("{block} pages")).collect();
     series.push(WHOLE.to_owned());
     series
 }

@@ -47,9 +47,8 @@ const STEP: f64 = 1.3;
 
 /// Numbers of pages around the sizes of L1 dTLBs: each size, and a number a tenth to a sixth above
 /// it.
-const ABOUT_L1: [usize; 18] = [
-    FEW, 24, 32, 36, 40, 44, 48, 56, 64, 68, 72, 76, 80, 88, 96, 104, 128, 256,
-];
+const ABOUT_L1: [usize; 18] =
+    [FEW, 24, 32, 36, 40, 44, 48, 56, 64, 68, 72, 76, 80, 88, 96, 104, 128, 256];
 
 /// Numbers of pages around the sizes of second-level TLBs, chosen in the same way.
 const ABOUT_L2: [usize; 17] = [
@@ -89,11 +88,7 @@ const ENTRIES: Experiment = Experiment {
     plot: Some(Plot::cycles(Axis::log("pages"), Axis::log("time"))),
     cases,
     curves: |e| e.curves_of(|label| ![PUBLISHED, REPORTED].contains(&label)),
-    events: &[
-        Quantity::DtlbMisses,
-        Quantity::DtlbWalks,
-        Quantity::L1dMisses,
-    ],
+    events: &[Quantity::DtlbMisses, Quantity::DtlbWalks, Quantity::L1dMisses],
     claims: &[
         measured(
             "X9.1",
@@ -102,12 +97,7 @@ const ENTRIES: Experiment = Experiment {
              per step as over 16 adjacent lines, within 10 %",
             |e| {
                 let x = FEW as f64;
-                between(
-                    "pages over lines",
-                    ratio(e.at(PAGES, x), e.at(LINES, x)),
-                    0.9,
-                    1.1,
-                )
+                between("pages over lines", ratio(e.at(PAGES, x), e.at(LINES, x)), 0.9, 1.1)
             },
         ),
         measured(
@@ -220,9 +210,7 @@ fn published(which: u64) -> Testable<f64> {
 
 fn reported(which: u64) -> Testable<f64> {
     let tlbs = Tlbs::detect();
-    let row = [SMALL, LARGE, SECOND]
-        .into_iter()
-        .find(|row| row.0 == which as f64);
+    let row = [SMALL, LARGE, SECOND].into_iter().find(|row| row.0 == which as f64);
     let entries = row.and_then(|(_, level, page)| tlbs.load_entries(level, page));
     let none = || Untestable::because("CPUID reports no such TLB");
     entries.map(f64::from).ok_or_else(none)
@@ -251,9 +239,7 @@ fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Testable<Kne
         return Err(Untestable(format!("no point of `{series}` was measured")));
     };
     if first != few as f64 || last != many as f64 {
-        return Err(Untestable(format!(
-            "`{series}` was not measured from {few} pages to {many}"
-        )));
+        return Err(Untestable(format!("`{series}` was not measured from {few} pages to {many}")));
     }
     let rise = ratio(behind, before)?;
     let level = (before.middle() * behind.middle()).sqrt();
@@ -276,10 +262,7 @@ fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Testable<Inter
         return Ok(cost);
     }
     let (near, far) = (e.at(LINES, middle)?, e.at(LINES, pages)?);
-    Ok(Interval::new(
-        cost.lo - far.hi + near.lo,
-        cost.hi - far.lo + near.hi,
-    ))
+    Ok(Interval::new(cost.lo - far.hi + near.lo, cost.hi - far.lo + near.hi))
 }
 
 /// Judges the entries found against the published number, or else the number that CPUID reports.
@@ -289,19 +272,10 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
         Ok(entries) => format!("{:.0}", entries.middle()),
         Err(_) => "unknown".to_owned(),
     };
-    let stated = format!(
-        "{} published, {} by CPUID",
-        told(&published),
-        told(&reported)
-    );
+    let stated = format!("{} published, {} by CPUID", told(&published), told(&reported));
     let entries = found.entries;
     let share = ratio(entries, published.or(reported))?;
-    let judged = between(
-        "entries found over stated",
-        share,
-        1.0 - ALLOWED,
-        1.0 + ALLOWED,
-    )?;
+    let judged = between("entries found over stated", share, 1.0 - ALLOWED, 1.0 + ALLOWED)?;
     let [before, behind] = found.cost;
     Ok(Judgement {
         numbers: format!(
@@ -348,14 +322,8 @@ const TRANSLATION: Experiment = Experiment {
             page walk, and the CPU drops the prefetch at the end. Some CPUs pay for this walk \
             every time, and for this reason Linux removed prefetches from its list walks. Other \
             CPUs drop such prefetches without delay.",
-    seen: &[seen(
-        "Zen 4",
-        "The core drops a prefetch of null without delay.",
-    )],
-    plot: Some(Plot::cycles(
-        Axis::log("pages"),
-        Axis::log("time per access"),
-    )),
+    seen: &[seen("Zen 4", "The core drops a prefetch of null without delay.")],
+    plot: Some(Plot::cycles(Axis::log("pages"), Axis::log("time per access"))),
     cases: |machine| {
         let counts: &[usize] = if machine.full {
             &[FEW, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, MOST]
@@ -366,10 +334,7 @@ const TRANSLATION: Experiment = Experiment {
             Case::new(series, pages as f64, TranslateSetup { reach, pages }).in_turn()
         };
         let mut cases = Vec::new();
-        for &pages in counts
-            .iter()
-            .filter(|&pages| pages * PAGE <= machine.largest)
-        {
+        for &pages in counts.iter().filter(|&pages| pages * PAGE <= machine.largest) {
             cases.push(case(PREFETCH, Reach::Prefetch, pages));
             cases.push(case(LOAD, Reach::Load, pages));
         }

@@ -69,12 +69,8 @@ messages! { MatmulError:
 
 impl MatmulWay {
     /// All ways, in the order of the paper's table 6.2.
-    pub const ALL: [MatmulWay; 4] = [
-        MatmulWay::Original,
-        MatmulWay::Transposed,
-        MatmulWay::SubMatrix,
-        MatmulWay::Vectorised,
-    ];
+    pub const ALL: [MatmulWay; 4] =
+        [MatmulWay::Original, MatmulWay::Transposed, MatmulWay::SubMatrix, MatmulWay::Vectorised];
 
     /// Bytes of matrices with `side` rows and columns, including the way's additional memory.
     pub const fn bytes(self, side: usize) -> usize {
@@ -132,11 +128,7 @@ impl<'m> Matmul<'m> {
         if needed > spare {
             return Err(MatmulError::NoRoom { needed, spare });
         }
-        let mut matmul = Matmul {
-            product,
-            way,
-            done: 0,
-        };
+        let mut matmul = Matmul { product, way, done: 0 };
         if way == MatmulWay::Transposed {
             for number in 0..matmul.pass() {
                 matmul.copy(number);
@@ -181,12 +173,7 @@ impl<'m> Matmul<'m> {
     fn line(&mut self, number: u64) {
         let (row, column) = self.corner(number);
         let side = self.product.side();
-        let Parts {
-            mul1,
-            mul2,
-            res,
-            spare,
-        } = self.product.parts();
+        let Parts { mul1, mul2, res, spare } = self.product.parts();
         let along = mul1[row * side..][..side].as_ptr();
         for (index, element) in res[row * side + column..][..SM].iter_mut().enumerate() {
             let (down, distance) = match self.way {
@@ -205,9 +192,7 @@ impl<'m> Matmul<'m> {
     fn sub_matrix(&mut self, number: u64, multiply: SubMatrices) {
         let (row, column) = self.corner(number);
         let side = self.product.side();
-        let Parts {
-            mul1, mul2, res, ..
-        } = self.product.parts();
+        let Parts { mul1, mul2, res, .. } = self.product.parts();
         let to = res[row * side + column..].as_mut_ptr();
         let along = mul1[row * side..][..SM * side].as_ptr();
         let down = mul2[column..].as_ptr();
@@ -249,11 +234,7 @@ impl Kernel for Matmul<'_> {
             MatmulWay::Transposed => (2 * side + 2, 2, 0),
             MatmulWay::SubMatrix | MatmulWay::Vectorised => (2 * side, side, sm * side),
         };
-        let at_once = if self.way == MatmulWay::Vectorised {
-            2
-        } else {
-            1
-        };
+        let at_once = if self.way == MatmulWay::Vectorised { 2 } else { 1 };
         Work {
             loads: elements * loads / at_once + alone,
             stores: elements * stores / at_once,
@@ -268,10 +249,7 @@ impl Kernel for Matmul<'_> {
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let end = self.done + operations;
         for number in self.done..end {
-            let places = Places {
-                side: self.product.side(),
-                corner: self.corner(number),
-            };
+            let places = Places { side: self.product.side(), corner: self.corner(number) };
             match self.way {
                 MatmulWay::Original => places.line(false, sink),
                 MatmulWay::Transposed => {
@@ -313,11 +291,7 @@ impl Places {
             sink(Access::load(self.of(2, row, column), bytes));
             for k in 0..self.side {
                 sink(Access::load(self.of(0, row, k), bytes));
-                let place = if transposed {
-                    self.of(3, column, k)
-                } else {
-                    self.of(1, k, column)
-                };
+                let place = if transposed { self.of(3, column, k) } else { self.of(1, k, column) };
                 sink(Access::load(place, bytes));
             }
             sink(Access::store(self.of(2, row, column), bytes));

@@ -59,11 +59,7 @@ impl<'m> Chains<'m> {
         if deck.count() <= chains as usize {
             return Err(ChainsError::Count(deck.count()));
         }
-        Ok(Chains {
-            next: deck.count(),
-            deck,
-            chains,
-        })
+        Ok(Chains { next: deck.count(), deck, chains })
     }
 
     /// Exchanges per pass over the array.
@@ -105,11 +101,7 @@ impl<'m> Chains<'m> {
 
     /// Returns the integer that the last exchange put into its place.
     fn checksum(&self) -> u64 {
-        let last = if self.next == self.deck.count() {
-            self.end()
-        } else {
-            self.next
-        };
+        let last = if self.next == self.deck.count() { self.end() } else { self.next };
         self.deck.int(Deck::DATA + last * INT).into()
     }
 }

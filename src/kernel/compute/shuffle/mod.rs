@@ -61,12 +61,7 @@ pub struct Shuffle<'m> {
 impl<'m> Shuffle<'m> {
     /// Creates a shuffle with single exchanges, from the end of the array.
     pub fn new(deck: Deck<'m>) -> Self {
-        Shuffle {
-            next: deck.count(),
-            stage: None,
-            op: Op::Assembled,
-            deck,
-        }
+        Shuffle { next: deck.count(), stage: None, op: Op::Assembled, deck }
     }
 
     /// Returns the shuffle in stages of `length` indices, again from the end of the array, because the end
@@ -79,11 +74,7 @@ impl<'m> Shuffle<'m> {
         if length == 0 || length > most {
             return Err(ShuffleError::Stage { length, most });
         }
-        Ok(Shuffle {
-            next: self.deck.count(),
-            stage: Some(length),
-            ..self
-        })
+        Ok(Shuffle { next: self.deck.count(), stage: Some(length), ..self })
     }
 
     /// Returns the shuffle with another code for the index.
@@ -200,11 +191,7 @@ impl<'m> Shuffle<'m> {
 
     /// Returns the integer that the last exchange put into its place.
     fn checksum(&self) -> u64 {
-        let last = if self.next == self.deck.count() {
-            self.end()
-        } else {
-            self.next
-        };
+        let last = if self.next == self.deck.count() { self.end() } else { self.next };
         self.deck.int(Deck::DATA + last * INT).into()
     }
 }
@@ -365,9 +352,7 @@ mod tests {
     }
 
     fn ints(deck: &Deck<'_>) -> Vec<u32> {
-        (0..COUNT)
-            .map(|at| deck.int(Deck::DATA + at * INT))
-            .collect()
+        (0..COUNT).map(|at| deck.int(Deck::DATA + at * INT)).collect()
     }
 
     #[test]

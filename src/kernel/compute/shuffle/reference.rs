@@ -76,9 +76,9 @@ pub fn on_deck(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option
             let table = parts.table;
             go(parts, from, exchanges, stage, |i| table[i - 1] as usize);
         }
-        Indices::Generated => go(parts, from, exchanges, stage, |i| {
-            random.next_int_below(i as u32) as usize
-        }),
+        Indices::Generated => {
+            go(parts, from, exchanges, stage, |i| random.next_int_below(i as u32) as usize)
+        }
     }
     deck.set_generator(&random);
 }

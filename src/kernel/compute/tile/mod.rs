@@ -135,13 +135,7 @@ impl<'m> TileMatmul<'m> {
         }
         let work = shape.work(way.lanes());
         let work = work.ok_or(MatmulError::TooLarge { side: shape.side })?;
-        let mut matmul = TileMatmul {
-            product,
-            way,
-            shape,
-            work,
-            done: 0,
-        };
+        let mut matmul = TileMatmul { product, way, shape, work, done: 0 };
         // Elements beyond the matrix are 0 and remain 0.
         matmul.product.parts().spare[..shape.edge().end].fill(0.0);
         for number in 0..matmul.pass() {
@@ -271,11 +265,7 @@ impl Kernel for TileMatmul<'_> {
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let end = self.done + operations;
         for number in self.done..end {
-            let band = Band {
-                shape: self.shape,
-                way: self.way,
-                top: self.top(number),
-            };
+            let band = Band { shape: self.shape, way: self.way, top: self.top(number) };
             band.report(sink);
         }
         self.run(operations)

@@ -74,9 +74,7 @@ impl Shape {
 
     /// The ranges of k that are packed at a time.
     pub fn depths(self) -> impl Iterator<Item = Range<usize>> {
-        (0..self.side)
-            .step_by(self.depth)
-            .map(move |k| k..self.side.min(k + self.depth))
+        (0..self.side).step_by(self.depth).map(move |k| k..self.side.min(k + self.depth))
     }
 
     /// The tiles of a band; consecutive tiles use the same packed `mul2`.

@@ -56,11 +56,7 @@ impl Oracle<'_, '_> {
     }
 
     fn bandwidth(&mut self, motion: Motion, vector: Vector) {
-        let case = |kib| BandwidthCase {
-            kib,
-            motion,
-            vector,
-        };
+        let case = |kib| BandwidthCase { kib, motion, vector };
         let name = Blocks::kernel(motion, vector).name;
         self.check_cases(name, [1, 2, 3, 64, 127].map(case));
     }

@@ -94,10 +94,7 @@ impl Motion {
 
     /// Whether the motion stores nothing.
     pub const fn reads_alone(self) -> bool {
-        matches!(
-            self,
-            Motion::Read | Motion::ReadHalves | Motion::ReadQuarters
-        )
+        matches!(self, Motion::Read | Motion::ReadHalves | Motion::ReadQuarters)
     }
 
     /// Whether the motion stores sums of other parts.
@@ -378,9 +375,7 @@ pub(crate) mod reference {
                 Motion::ReadHalves | Motion::ReadQuarters => {
                     // The last lines read are those of the last two parts.
                     let last = (motion.parts() - 1) * span + block.end - LINE;
-                    sum = region
-                        .sum(last - span, LINE)
-                        .wrapping_add(region.sum(last, LINE));
+                    sum = region.sum(last - span, LINE).wrapping_add(region.sum(last, LINE));
                 }
                 Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
                     region.bytes_mut()[block].fill(run as u8);
@@ -464,10 +459,7 @@ mod tests {
         let address = words[1..].as_ptr().addr();
         assert_eq!(refused(&words[1..]), Some(BandwidthError::OffLine(address)));
         for bytes in [0, BLOCK] {
-            let part = BandwidthError::PartOfBlock {
-                bytes,
-                granularity: 2 * BLOCK,
-            };
+            let part = BandwidthError::PartOfBlock { bytes, granularity: 2 * BLOCK };
             assert_eq!(refused(&words[..bytes / 8]), Some(part));
         }
     }

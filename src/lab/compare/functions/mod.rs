@@ -39,21 +39,12 @@ impl Pair {
         let (values, unit) = match (first.cycles, other.cycles) {
             (Some(first), Some(other)) => ([first, other], "cycles"),
             _ => {
-                let unit = if first.unit == other.unit {
-                    first.unit
-                } else {
-                    ""
-                };
+                let unit = if first.unit == other.unit { first.unit } else { "" };
                 ([first.value, other.value], unit)
             }
         };
         let [before, now] = values.map(|value| value.range.widened(BETWEEN_RUNS));
-        Pair {
-            name: first.name.clone(),
-            values,
-            unit,
-            ratio: now.quotient(before),
-        }
+        Pair { name: first.name.clone(), values, unit, ratio: now.quotient(before) }
     }
 
     /// Returns the ratio of the values themselves.
@@ -81,9 +72,7 @@ impl Pair {
         let (name, [before, now]) = (&self.name, self.values);
         match (self.times(), self.ratio) {
             (Some(times), Some(ratio)) => format!("{name}: {}", ratio_text(times, ratio)),
-            _ => format!("{name}: {before} -> {now} {}", self.unit)
-                .trim_end()
-                .to_owned(),
+            _ => format!("{name}: {before} -> {now} {}", self.unit).trim_end().to_owned(),
         }
     }
 
@@ -112,21 +101,11 @@ impl std::str::FromStr for FunctionGate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let Limit {
-            pattern,
-            beyond,
-            limit,
-            text,
-        } = Limit::read(text)?;
+        let Limit { pattern, beyond, limit, text } = Limit::read(text)?;
         if pattern.is_empty() {
             return Err(GateError::Empty(pattern.to_owned()));
         }
-        Ok(FunctionGate {
-            pattern: glob(pattern)?,
-            text,
-            beyond,
-            limit,
-        })
+        Ok(FunctionGate { pattern: glob(pattern)?, text, beyond, limit })
     }
 }
 
@@ -157,16 +136,11 @@ struct Judged {
 /// Compares the functions of `other` with those of `first`.
 pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
     let named = |source: &Source, name: &str| {
-        let place = source
-            .functions
-            .binary_search_by(|of| of.name.as_str().cmp(name));
+        let place = source.functions.binary_search_by(|of| of.name.as_str().cmp(name));
         place.ok().map(|place| source.functions[place].clone())
     };
     let alone = |of: &Source, beside: &Source| {
-        let own = of
-            .functions
-            .iter()
-            .filter(|of| named(beside, &of.name).is_none());
+        let own = of.functions.iter().filter(|of| named(beside, &of.name).is_none());
         own.map(|of| of.name.clone()).collect()
     };
     let both = first.functions.iter();
@@ -174,9 +148,7 @@ pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
     let mut pairs: Vec<Pair> = both.collect();
     order::by(&mut pairs, |a, b| {
         let ((sure, seems), (sure_of_b, seems_of_b)) = (a.effect(), b.effect());
-        sure_of_b
-            .total_cmp(&sure)
-            .then(seems_of_b.total_cmp(&seems))
+        sure_of_b.total_cmp(&sure).then(seems_of_b.total_cmp(&seems))
     });
     Functions {
         names: [first.name.clone(), other.name.clone()],
@@ -213,12 +185,7 @@ impl Functions {
                     _ => GateError::MaybeZero(gate.text.clone(), skipped.join("`, `")),
                 });
             }
-            self.judged.push(Judged {
-                gate: gate.clone(),
-                failures,
-                looked_at,
-                skipped,
-            });
+            self.judged.push(Judged { gate: gate.clone(), failures, looked_at, skipped });
         }
         Ok(())
     }
@@ -231,12 +198,7 @@ impl Functions {
     /// Formats the results of the gates, a paragraph each.
     pub fn verdicts(&self) -> impl Iterator<Item = String> {
         self.judged.iter().map(|judged| {
-            let Judged {
-                gate,
-                failures,
-                looked_at,
-                skipped,
-            } = judged;
+            let Judged { gate, failures, looked_at, skipped } = judged;
             let verdict = match failures[..] {
                 [] => {
                     let functions = count(*looked_at as u64, "function");

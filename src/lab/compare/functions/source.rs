@@ -83,11 +83,7 @@ struct Id {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Line {
-    Function {
-        name: String,
-        nanoseconds: [f64; 3],
-        cycles: Option<[f64; 3]>,
-    },
+    Function { name: String, nanoseconds: [f64; 3], cycles: Option<[f64; 3]> },
 }
 
 impl Source {
@@ -104,10 +100,7 @@ impl Source {
             functions = in_file(path)?;
         }
         order::by(&mut functions, |a, b| a.name.cmp(&b.name));
-        if let Some(pair) = functions
-            .windows(2)
-            .find(|pair| pair[0].name == pair[1].name)
-        {
+        if let Some(pair) = functions.windows(2).find(|pair| pair[0].name == pair[1].name) {
             bail!("{}: `{}` is there twice", path.display(), pair[0].name);
         }
         let name = path.display().to_string();
@@ -142,14 +135,8 @@ fn in_folder(
 
 fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
     let of: Estimates = json(estimates)?;
-    let Estimate {
-        point_estimate,
-        confidence_interval,
-    } = of.median;
-    let Confidence {
-        lower_bound,
-        upper_bound,
-    } = confidence_interval;
+    let Estimate { point_estimate, confidence_interval } = of.median;
+    let Confidence { lower_bound, upper_bound } = confidence_interval;
     let id = estimates.with_file_name("benchmark.json");
     let id: Id = json(&id)?;
     Ok(Function {
@@ -170,10 +157,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let named = || path.display().to_string();
     let bytes = fs::metadata(path).with_context(named)?.len();
     if bytes > MOST {
-        bail!(
-            "{}: {bytes} bytes exceed the limit of {MOST}",
-            path.display()
-        );
+        bail!("{}: {bytes} bytes exceed the limit of {MOST}", path.display());
     }
     fs::read(path).with_context(named)
 }
@@ -200,11 +184,8 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
             continue;
         }
         let place = || format!("{}, line {}", path.display(), number + 1);
-        let Line::Function {
-            name,
-            nanoseconds,
-            cycles,
-        } = serde_json::from_str(line).with_context(place)?;
+        let Line::Function { name, nanoseconds, cycles } =
+            serde_json::from_str(line).with_context(place)?;
         let cycles = cycles.map(checked).transpose();
         functions.push(Function {
             name,

@@ -29,23 +29,15 @@ impl<'a> Types<'_, 'a> {
             return Ok(Rc::clone(known));
         }
         let built = self.build(at, deeper(depth)?);
-        let name = || {
-            self.path(at)
-                .unwrap_or_else(|| "a type without a name".to_owned())
-        };
+        let name = || self.path(at).unwrap_or_else(|| "a type without a name".to_owned());
         let built = match depth {
             0 => built.with_context(name)?,
             _ => built?,
         };
         let built = Rc::new(built);
-        let inner = built
-            .used()
-            .map(|member| self.within(member))
-            .sum::<usize>();
+        let inner = built.used().map(|member| self.within(member)).sum::<usize>();
         let members = 1 + built.values.len() + inner;
-        self.members
-            .borrow_mut()
-            .insert(Rc::as_ptr(&built), members);
+        self.members.borrow_mut().insert(Rc::as_ptr(&built), members);
         self.aggregates.borrow_mut().insert(at, Rc::clone(&built));
         Ok(built)
     }
@@ -58,10 +50,7 @@ impl<'a> Types<'_, 'a> {
 
     /// Returns 1 for the member itself, plus the number of members of its type.
     fn within(&self, member: &Member) -> usize {
-        1 + member
-            .inner
-            .as_ref()
-            .map_or(0, |inner| self.members_within(inner))
+        1 + member.inner.as_ref().map_or(0, |inner| self.members_within(inner))
     }
 
     fn build(&self, at: At, depth: u32) -> Result<Aggregate> {
@@ -90,14 +79,10 @@ impl<'a> Types<'_, 'a> {
             self.note(child.entry())?;
             match child.entry().tag() {
                 DW_TAG_member => {
-                    built
-                        .members
-                        .extend(self.member(at.unit, child.entry(), &built, depth)?);
+                    built.members.extend(self.member(at.unit, child.entry(), &built, depth)?);
                 }
                 DW_TAG_inheritance => {
-                    built
-                        .members
-                        .push(self.base(at.unit, child.entry(), &built, depth)?);
+                    built.members.push(self.base(at.unit, child.entry(), &built, depth)?);
                 }
                 DW_TAG_enumerator => built.values.extend(self.enumerator(at.unit, child.entry())),
                 DW_TAG_variant_part => {
@@ -119,10 +104,7 @@ impl<'a> Types<'_, 'a> {
     /// Removes the nested members of each member with which the type would exceed [`MOST_MEMBERS`].
     fn without_too_many(&self, built: &mut Aggregate) {
         let mut members = 0;
-        let variants = built
-            .variants
-            .iter_mut()
-            .flat_map(|variant| &mut variant.members);
+        let variants = built.variants.iter_mut().flat_map(|variant| &mut variant.members);
         for member in built.members.iter_mut().chain(variants) {
             let within = self.within(member);
             if members + within > MOST_MEMBERS {
@@ -157,9 +139,7 @@ impl<'a> Types<'_, 'a> {
             None => 1,
         };
         let artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
-        let table = name
-            .as_deref()
-            .is_some_and(|name| name.starts_with("_vptr"));
+        let table = name.as_deref().is_some_and(|name| name.starts_with("_vptr"));
         let bits = number(entry.attr(gimli::DW_AT_bit_size));
         let bits = bits.map(bounded).transpose()?;
         let (elements, inner) = match target {
@@ -200,9 +180,7 @@ impl<'a> Types<'_, 'a> {
         let nested = is_aggregate(entry.tag())
             && entry.tag() != DW_TAG_enumeration_type
             && !is_declaration(&entry);
-        let inner = nested
-            .then(|| self.aggregate(at, deeper(depth)?))
-            .transpose()?;
+        let inner = nested.then(|| self.aggregate(at, deeper(depth)?)).transpose()?;
         Ok((lengths, inner))
     }
 
@@ -292,10 +270,7 @@ impl<'a> Types<'_, 'a> {
             }
         };
         let start = start.map(bounded).transpose()?;
-        Ok(start.map(|start| Span {
-            start,
-            end: start + width,
-        }))
+        Ok(start.map(|start| Span { start, end: start + width }))
     }
 
     fn enumerator(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<(String, i128)> {
@@ -344,10 +319,7 @@ impl<'a> Types<'_, 'a> {
                 built.variants.push(Variant {
                     name: self.name(unit, entry).unwrap_or_default(),
                     value,
-                    members: members
-                        .into_iter()
-                        .map(|member| moved(member, offset))
-                        .collect(),
+                    members: members.into_iter().map(|member| moved(member, offset)).collect(),
                 });
             }
         }
@@ -356,10 +328,7 @@ impl<'a> Types<'_, 'a> {
 }
 
 fn moved(member: Member, bytes: u64) -> Member {
-    Member {
-        span: member.span.map(|span| span.moved(bytes)),
-        ..member
-    }
+    Member { span: member.span.map(|span| span.moved(bytes)), ..member }
 }
 
 /// Returns a constant as a signed number if its form is signed, else as an unsigned number.

@@ -48,10 +48,7 @@ impl<'a> Types<'_, 'a> {
         candidates.retain(|candidate| Some(candidate.answer) == best);
         let mut by_path: BTreeMap<String, Vec<At>> = BTreeMap::new();
         for candidate in candidates {
-            by_path
-                .entry(candidate.path)
-                .or_default()
-                .push(candidate.at);
+            by_path.entry(candidate.path).or_default().push(candidate.at);
         }
         if by_path.is_empty() {
             return Err(self.unknown(wanted)?);
@@ -85,11 +82,7 @@ impl<'a> Types<'_, 'a> {
             return Ok(None);
         };
         let offset = node.offset;
-        let mut candidate = Candidate {
-            answer,
-            path,
-            at: At { unit, offset },
-        };
+        let mut candidate = Candidate { answer, path, at: At { unit, offset } };
         if node.tag == DW_TAG_typedef {
             let Some(at) = self.behind(candidate.at)? else {
                 return Ok(None);
@@ -126,15 +119,9 @@ impl<'a> Types<'_, 'a> {
             let origin = self.origin(at);
             let each = self.members_within(&aggregate) as u64;
             self.program.work().spend(8 * each * found.len() as u64)?;
-            match found
-                .iter_mut()
-                .find(|other| other.aggregate.lies_like(&aggregate))
-            {
+            match found.iter_mut().find(|other| other.aggregate.lies_like(&aggregate)) {
                 Some(other) => other.origins.push(origin),
-                None => found.push(Definition {
-                    aggregate,
-                    origins: vec![origin],
-                }),
+                None => found.push(Definition { aggregate, origins: vec![origin] }),
             }
         }
         Ok(found)
@@ -147,9 +134,7 @@ impl<'a> Types<'_, 'a> {
             let root = unit.entry(unit.header.root_offset())?;
             let name = root.attr_value(DW_AT_name);
             let entry = self.entry(at)?;
-            let file = entry
-                .attr(DW_AT_decl_file)
-                .and_then(|file| file.udata_value());
+            let file = entry.attr(DW_AT_decl_file).and_then(|file| file.udata_value());
             let line = number(entry.attr(DW_AT_decl_line));
             let file = file.and_then(|file| self.file(at.unit, file));
             Ok(Origin {
@@ -260,10 +245,7 @@ impl<'a> Types<'_, 'a> {
             ));
         }
         if wanted.is_glob() {
-            return Ok(anyhow!(
-                "no type matches `{text}`; --list shows all {}",
-                near.len()
-            ));
+            return Ok(anyhow!("no type matches `{text}`; --list shows all {}", near.len()));
         }
         let count = near.len();
         let mut near: Vec<(String, usize)> = near.into_iter().collect();
@@ -273,21 +255,17 @@ impl<'a> Types<'_, 'a> {
         let names: Vec<&String> = near.iter().map(|(path, _)| path).collect();
         Ok(match names.is_empty() {
             true => anyhow!("no type `{text}`; --list shows all {count}"),
-            false => anyhow!(
-                "no type `{text}`; did you mean {}? --list shows all {count}",
-                some(&names)
-            ),
+            false => {
+                anyhow!("no type `{text}`; did you mean {}? --list shows all {count}", some(&names))
+            }
         })
     }
 }
 
 /// Formats the first of several names, and the number of the others.
 fn some(names: &[&String]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(SUGGESTIONS)
-        .map(|name| format!("`{name}`"))
-        .collect();
+    let shown: Vec<String> =
+        names.iter().take(SUGGESTIONS).map(|name| format!("`{name}`")).collect();
     match names.len().saturating_sub(SUGGESTIONS) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -327,10 +305,7 @@ impl<'a> Types<'_, 'a> {
                 }
             }
             for (address, offset) in places {
-                let at = At {
-                    unit: unit_at,
-                    offset,
-                };
+                let at = At { unit: unit_at, offset };
                 if let Some(contents) = self.contents(at)? {
                     found.insert(address, contents);
                 }
@@ -354,11 +329,7 @@ impl<'a> Types<'_, 'a> {
         };
         let Some(of) = of else { return Ok(None) };
         let (elements, inner) = self.inside(of, 0)?;
-        Ok(Some(Contents {
-            name,
-            elements,
-            inner,
-        }))
+        Ok(Some(Contents { name, elements, inner }))
     }
 
     /// Returns the address in an expression that consists of one address and nothing else.

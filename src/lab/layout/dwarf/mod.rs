@@ -132,21 +132,12 @@ impl<'a> Program<'a> {
         let headers = self.opened.headers(&mut dwarf)?;
         let source = self.sources.len();
         for (unit, header) in headers.iter().enumerate() {
-            let (UnitType::Type {
-                type_signature,
-                type_offset,
-            }
-            | UnitType::SplitType {
-                type_signature,
-                type_offset,
-            }) = header.type_()
+            let (UnitType::Type { type_signature, type_offset }
+            | UnitType::SplitType { type_signature, type_offset }) = header.type_()
             else {
                 continue;
             };
-            let at = At {
-                unit: UnitAt { source, unit },
-                offset: type_offset.0,
-            };
+            let at = At { unit: UnitAt { source, unit }, offset: type_offset.0 };
             self.signatures.entry(type_signature).or_insert(at);
         }
         self.sources.push(Source {
@@ -352,16 +343,11 @@ impl<'a> Scopes<'a> {
         // Damaged entries could form a cycle, even across units.
         let depth = deeper(depth).ok()?;
         // An entry that completes a declaration has the full name of the declaration.
-        let origin = node
-            .origin
-            .as_ref()
-            .and_then(|value| program.referred(self.unit, value));
+        let origin = node.origin.as_ref().and_then(|value| program.referred(self.unit, value));
         match origin {
             Some(origin) if origin.unit != self.unit => return elsewhere(origin, depth),
             Some(origin) => {
-                let other = self
-                    .node(origin.offset)
-                    .filter(|other| other.origin.is_none());
+                let other = self.node(origin.offset).filter(|other| other.origin.is_none());
                 if let Some(other) = other {
                     return self.path(program, other, elsewhere, depth);
                 }
@@ -375,12 +361,12 @@ impl<'a> Scopes<'a> {
         let Some(parent) = parent else {
             return Some(name);
         };
-        let around = self
-            .path(program, parent, elsewhere, depth)
-            .unwrap_or_else(|| match parent.tag == DW_TAG_namespace {
+        let around = self.path(program, parent, elsewhere, depth).unwrap_or_else(|| {
+            match parent.tag == DW_TAG_namespace {
                 true => "(anonymous namespace)".to_owned(),
                 false => "(anonymous)".to_owned(),
-            });
+            }
+        });
         program.work().spend(around.len() as u64).ok()?;
         Some(format!("{around}::{name}"))
     }
@@ -397,11 +383,6 @@ fn noted(tag: DwTag) -> bool {
 
 /// Returns whether an entry is a type with members or values.
 fn is_aggregate(tag: DwTag) -> bool {
-    [
-        DW_TAG_structure_type,
-        DW_TAG_class_type,
-        DW_TAG_union_type,
-        DW_TAG_enumeration_type,
-    ]
-    .contains(&tag)
+    [DW_TAG_structure_type, DW_TAG_class_type, DW_TAG_union_type, DW_TAG_enumeration_type]
+        .contains(&tag)
 }

@@ -78,11 +78,9 @@ impl Types<'_, '_> {
                 }
                 false => mark.to_owned(),
             };
-            let around = target
-                .and_then(|target| self.entry(target).ok())
-                .is_some_and(|target| {
-                    [DW_TAG_array_type, DW_TAG_subroutine_type].contains(&target.tag())
-                });
+            let around = target.and_then(|target| self.entry(target).ok()).is_some_and(|target| {
+                [DW_TAG_array_type, DW_TAG_subroutine_type].contains(&target.tag())
+            });
             let inside = match around {
                 true => format!("({mark}{inside})"),
                 false => format!("{mark}{inside}"),
@@ -109,9 +107,7 @@ impl Types<'_, '_> {
     fn named(&self, at: At, tag: DwTag, language: Language) -> String {
         // A declaration may state only a signature. The name is then in the definition.
         let (at, tag) = match self.entry(at).ok().filter(is_declaration) {
-            Some(_) => self
-                .bare(at)
-                .map_or((at, tag), |(at, entry)| (at, entry.tag())),
+            Some(_) => self.bare(at).map_or((at, tag), |(at, entry)| (at, entry.tag())),
             None => (at, tag),
         };
         let keyword = match tag {

@@ -136,10 +136,7 @@ impl<'p, 'a> Types<'p, 'a> {
 
     /// Returns an attribute's text.
     pub(super) fn text(&self, unit: UnitAt, value: AttributeValue<Slice<'a>>) -> Option<String> {
-        let text = self
-            .program
-            .dwarf(unit)
-            .attr_string(self.program.unit(unit).ok()?, value);
+        let text = self.program.dwarf(unit).attr_string(self.program.unit(unit).ok()?, value);
         let text = text.ok()?;
         self.program.work().spend(text.len() as u64).ok()?;
         Some(plain::word(&text.to_string_lossy()).into_owned())
@@ -165,10 +162,7 @@ impl<'p, 'a> Types<'p, 'a> {
     pub(super) fn language(&self, unit: UnitAt) -> Language {
         self.stated_language(unit).unwrap_or_else(|| {
             *self.usual.get_or_init(|| {
-                let mut stated = self
-                    .program
-                    .units()
-                    .filter_map(|unit| self.stated_language(unit));
+                let mut stated = self.program.units().filter_map(|unit| self.stated_language(unit));
                 stated.next().unwrap_or(Language::C)
             })
         })
@@ -265,15 +259,9 @@ impl<'p, 'a> Types<'p, 'a> {
         let tag = entry.tag();
         if tag == DW_TAG_ptr_to_member_type {
             // Itanium C++ ABI 2.3: a pointer to a member function consists of a pointer and an adjustment.
-            let target = self
-                .type_of(at.unit, &entry)
-                .map(|target| self.bare(target));
+            let target = self.type_of(at.unit, &entry).map(|target| self.bare(target));
             let target = target.transpose()?.map(|(_, target)| target.tag());
-            let words = if target == Some(DW_TAG_subroutine_type) {
-                2
-            } else {
-                1
-            };
+            let words = if target == Some(DW_TAG_subroutine_type) { 2 } else { 1 };
             return Ok(Some(words * self.pointer(at.unit)?));
         }
         if is_indirect(tag) {
@@ -308,9 +296,7 @@ impl<'p, 'a> Types<'p, 'a> {
         while outer != inner {
             let entry = self.entry(outer)?;
             stated = stated.max(alignment(&entry).unwrap_or(1));
-            let next = self
-                .type_of(outer.unit, &entry)
-                .filter(|_| !is_declaration(&entry));
+            let next = self.type_of(outer.unit, &entry).filter(|_| !is_declaration(&entry));
             outer = next.unwrap_or(inner);
         }
         let tag = entry.tag();
@@ -339,9 +325,7 @@ impl<'p, 'a> Types<'p, 'a> {
             (1 << natural.trailing_zeros().min(6)).min(widest)
         };
         let atomic = match self.entry(at)?.tag() == DW_TAG_atomic_type {
-            true => self
-                .size(at, depth)?
-                .filter(|size| size.is_power_of_two() && *size <= 16),
+            true => self.size(at, depth)?.filter(|size| size.is_power_of_two() && *size <= 16),
             false => None,
         };
         let entry = alignment(&entry).unwrap_or(1);
@@ -362,15 +346,11 @@ impl<'p, 'a> Types<'p, 'a> {
                 continue;
             }
             let count = number(entry.attr(DW_AT_count));
-            let upper = entry
-                .attr(DW_AT_upper_bound)
-                .and_then(|bound| match bound.value() {
-                    AttributeValue::Exprloc(_) => None,
-                    // An upper bound of -1, whatever its width, means an array without elements.
-                    _ => bound
-                        .sdata_value()
-                        .map(|last| last.saturating_add(1).max(0) as u64),
-                });
+            let upper = entry.attr(DW_AT_upper_bound).and_then(|bound| match bound.value() {
+                AttributeValue::Exprloc(_) => None,
+                // An upper bound of -1, whatever its width, means an array without elements.
+                _ => bound.sdata_value().map(|last| last.saturating_add(1).max(0) as u64),
+            });
             lengths.push(count.or(upper).unwrap_or(0));
         }
         Ok(lengths)

@@ -50,11 +50,7 @@ impl Image {
             bail!("{shown} is empty, no object file");
         }
         let bytes = Bytes::of_file(path).with_context(|| format!("cannot read {shown}"))?;
-        let image = Image {
-            path: path.to_owned(),
-            budget: Budget::of_file(bytes.len()),
-            bytes,
-        };
+        let image = Image { path: path.to_owned(), budget: Budget::of_file(bytes.len()), bytes };
         match image.object() {
             Ok(_) => Ok(image),
             Err(error) => Err(match foreign(&image.bytes) {
@@ -306,10 +302,7 @@ pub(super) fn unpacked<'d>(
     };
     let most = (data.len() as u64).saturating_mul(times);
     if stated > most {
-        bail!(
-            "it states {stated} bytes unpacked, and {} bytes hold {most} at most",
-            data.len()
-        );
+        bail!("it states {stated} bytes unpacked, and {} bytes hold {most} at most", data.len());
     }
     budget.take(stated)?;
     let bytes = match packed.format {
@@ -323,9 +316,7 @@ pub(super) fn unpacked<'d>(
 /// that.
 fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(stated.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .context("it cannot be unpacked")?;
+    from.take(stated.saturating_add(1)).read_to_end(&mut bytes).context("it cannot be unpacked")?;
     match bytes.len() as u64 {
         found if found == stated => Ok(bytes),
         found if found > stated => bail!("it states {stated} bytes unpacked, and holds more"),
@@ -343,10 +334,7 @@ fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
 pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     let before = before(object);
-    for section in object
-        .sections()
-        .filter(|section| section.name() == Ok(name))
-    {
+    for section in object.sections().filter(|section| section.name() == Ok(name)) {
         let base = all.len();
         let data = unpacked(&section, budget)?;
         budget.take(data.len() as u64)?;
@@ -383,11 +371,7 @@ fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
     let mut before = HashMap::new();
     let sections: Vec<_> = object.sections().collect();
     for section in &sections {
-        let Some(name) = section
-            .name()
-            .ok()
-            .filter(|name| name.starts_with(".debug_"))
-        else {
+        let Some(name) = section.name().ok().filter(|name| name.starts_with(".debug_")) else {
             continue;
         };
         let bytes = passed.entry(name).or_default();

@@ -113,10 +113,7 @@ impl Opened {
             return Ok(opened);
         }
         let sections = file.sections(split)?;
-        opened.shared = places
-            .shared(&file)?
-            .map(|file| file.sections(false))
-            .transpose()?;
+        opened.shared = places.shared(&file)?.map(|file| file.sections(false)).transpose()?;
         let skeletons = opened
             .skeletons(&sections)
             .with_context(|| format!("{}: damaged debug information", file.path.display()))?;
@@ -158,9 +155,7 @@ impl Opened {
                 .borrow(|bytes| Slice::new(bytes, self.endian), self.empty())
                 .context("damaged package of debug information")?
                 .cu_index;
-            let there = skeletons
-                .iter()
-                .filter(|unit| index.find(unit.id.0).is_some());
+            let there = skeletons.iter().filter(|unit| index.find(unit.id.0).is_some());
             packed.extend(there.map(|unit| unit.id.0));
             let wanted = packed.iter().copied().map(DwoId).collect();
             self.package = Some((package, Some(wanted)));
@@ -292,10 +287,7 @@ impl Work {
     /// Returns the budget of a file of this many bytes.
     pub(super) fn of_bytes(bytes: usize) -> Self {
         let times = (bytes as u64).saturating_mul(TIMES);
-        Work {
-            left: Cell::new(times.saturating_add(ALWAYS)),
-            spent: Cell::new(false),
-        }
+        Work { left: Cell::new(times.saturating_add(ALWAYS)), spent: Cell::new(false) }
     }
 
     /// Takes `bytes` from the budget.

@@ -136,9 +136,7 @@ fn fitting(binary: &Image, path: &Path, sum: Option<u32>) -> Option<Image> {
 
 /// Returns whether a file has debug information, or names split files that have it.
 pub(super) fn informed(image: &Image) -> bool {
-    [".debug_info", ".zdebug_info", ".debug_info.dwo"]
-        .iter()
-        .any(|name| image.has(name))
+    [".debug_info", ".zdebug_info", ".debug_info.dwo"].iter().any(|name| image.has(name))
 }
 
 /// Returns the path with `ending` appended to the file name.

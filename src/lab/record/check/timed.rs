@@ -34,10 +34,7 @@ pub(super) fn check(timed: &Timed) -> Check {
         return Err(wrong("timed.n", problem));
     }
     for (index, sample) in timed.samples.iter().enumerate() {
-        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1]
-            .into_iter()
-            .enumerate()
-        {
+        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1].into_iter().enumerate() {
             if sample[at] > most {
                 let field = format!("timed.samples[{index}][{at}]");
                 return Err(wrong(&field, format!("{}: 0 to {most}", sample[at])));
@@ -79,14 +76,7 @@ fn check_stats(stats: &ThreadStats) -> Check {
     within("timed.crew.fastest", stats.fastest, ticks.clone())?;
     within("timed.crew.slowest", stats.slowest, ticks.clone())?;
     within_if_known("timed.crew.round_trip", stats.round_trip, ticks)?;
-    let Some(RunAhead {
-        least,
-        lower,
-        median,
-        upper,
-        most,
-    }) = stats.lead
-    else {
+    let Some(RunAhead { least, lower, median, upper, most }) = stats.lead else {
         return Ok(());
     };
     let parts = [

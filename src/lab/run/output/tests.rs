@@ -7,10 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 
 fn end(interrupted: bool) -> Line {
-    Line::End(EndLine {
-        seconds: 1.0,
-        interrupted,
-    })
+    Line::End(EndLine { seconds: 1.0, interrupted })
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -40,9 +37,7 @@ fn an_earlier_record_is_moved_aside_each_time() {
 fn a_compressed_record_is_read_and_moved_aside() {
     let dir = folder("packed");
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    let record = read(&records.join("2026-11-20-zen4-guest.jsonl.zst"))
-        .unwrap()
-        .record;
+    let record = read(&records.join("2026-11-20-zen4-guest.jsonl.zst")).unwrap().record;
     let (recorder, _) = Recorder::create(&dir, record.clone().lines()).unwrap();
     let plain = fs::metadata(recorder.path()).unwrap().len();
     let packed = recorder.packed();
@@ -55,11 +50,7 @@ fn a_compressed_record_is_read_and_moved_aside() {
     fs::write(dir.join("damaged"), damaged).unwrap();
     let error = read(&dir.join("damaged")).unwrap_err().to_string();
     assert!(error.contains("cannot be unpacked"), "{error}");
-    assert_eq!(
-        error.matches("damaged").count(),
-        1,
-        "its name once: {error}"
-    );
+    assert_eq!(error.matches("damaged").count(), 1, "its name once: {error}");
     let (_, aside) = Recorder::create(&dir, [end(false)]).unwrap();
     let aside = aside.unwrap();
     assert!(aside.finished && read(&aside.record).unwrap().record == record);

@@ -26,9 +26,7 @@ fn shuffled<'m>(case: &mut Case<'_, '_>, region: Region<'m>) -> Option<Shuffle<'
     let room = region.len();
     let mut shuffle = Shuffle::new(deck(case, region)?);
     for _ in 0..case.source.byte() % 4 {
-        let op = *case
-            .source
-            .among(&[Op::Assembled, Op::Unrolled, Op::Closure, Op::Called]);
+        let op = *case.source.among(&[Op::Assembled, Op::Unrolled, Op::Closure, Op::Called]);
         (case.note)(format_args!("with_op({op:?})"));
         shuffle = shuffle.with_op(op);
         if case.source.flag() {
@@ -98,11 +96,7 @@ pub(super) fn jump(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let Ok(chain) = chain else { return false };
     chain.cycle_length();
     let jump = IndexChase::new(chain);
-    let mut jump = if case.source.flag() {
-        jump.checked()
-    } else {
-        jump
-    };
+    let mut jump = if case.source.flag() { jump.checked() } else { jump };
     case.run(&mut jump, room);
     true
 }
@@ -112,15 +106,9 @@ pub(super) fn outstanding(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let source = &mut *case.source;
     let arrangement = *source.among(&Arrangement::ALL);
     let count = source.size(room / 9);
-    let count = if source.flag() {
-        count / 16 * 16
-    } else {
-        count
-    };
+    let count = if source.flag() { count / 16 * 16 } else { count };
     let seed = source.word();
-    (case.note)(format_args!(
-        "Orders::new(_, {arrangement:?}, {count}, {seed})"
-    ));
+    (case.note)(format_args!("Orders::new(_, {arrangement:?}, {count}, {seed})"));
     let Ok(orders) = Orders::new(region, arrangement, count, seed) else {
         return false;
     };
@@ -132,16 +120,10 @@ pub(super) fn pick(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let source = &mut *case.source;
     let element = source.size(room);
-    let element = if source.flag() {
-        element / 8 * 8
-    } else {
-        element
-    };
+    let element = if source.flag() { element / 8 * 8 } else { element };
     let count = source.size(room);
     let order = match source.flag() {
-        true => Order::Random {
-            seed: source.word(),
-        },
+        true => Order::Random { seed: source.word() },
         false => Order::Sequential,
     };
     (case.note)(format_args!("Picks::new(_, {element}, {count}, {order:?})"));

@@ -26,9 +26,7 @@ pub(super) fn vector(case: &mut Case<'_, '_>) -> Vector {
 pub(super) fn alias(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let (store, load) = (case.source.size(room), case.source.size(room));
-    let known = *case
-        .source
-        .among(&[StoreAddress::Early, StoreAddress::Late]);
+    let known = *case.source.among(&[StoreAddress::Early, StoreAddress::Late]);
     (case.note)(format_args!("Alias4K::new(_, {store}, {load}, {known:?})"));
     case.built(Alias4K::new(region, store, load, known), room)
 }
@@ -39,15 +37,9 @@ pub(super) fn bandwidth(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let vector = vector(case);
     // Whole blocks, as many as fit, or sometimes the whole region.
     let whole = room / motion.granularity() * motion.granularity();
-    let bytes = if case.source.byte().is_multiple_of(8) || whole == 0 {
-        room
-    } else {
-        whole
-    };
+    let bytes = if case.source.byte().is_multiple_of(8) || whole == 0 { room } else { whole };
     let part = Region::new(&mut region.into_bytes()[room - bytes..]).expect("whole lines");
-    (case.note)(format_args!(
-        "Bandwidth::new({bytes}, {motion:?}, {vector:?})"
-    ));
+    (case.note)(format_args!("Bandwidth::new({bytes}, {motion:?}, {vector:?})"));
     case.built(Bandwidth::new(part, motion, vector), bytes)
 }
 
@@ -77,9 +69,7 @@ pub(super) fn burst(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     ]);
     let bytes = *source.among(&Width::BYTES);
     let width = Width::of(bytes, case.features).unwrap_or(Width::W16);
-    (case.note)(format_args!(
-        "Burst::new(_, {places:?}, {transfer:?}, {width:?})"
-    ));
+    (case.note)(format_args!("Burst::new(_, {places:?}, {transfer:?}, {width:?})"));
     case.built(Burst::new(region, places, transfer, width), room)
 }
 
@@ -122,9 +112,7 @@ pub(super) fn forward(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         Passing::General,
     ]));
     let (store, load) = (source.size(room), source.size(room).cast_signed());
-    (case.note)(format_args!(
-        "Forward::new(_, {trip:?}, {store}, {load}, _)"
-    ));
+    (case.note)(format_args!("Forward::new(_, {trip:?}, {store}, {load}, _)"));
     trip.written();
     case.built(Forward::new(region, trip, store, load, case.features), room)
 }
@@ -187,17 +175,13 @@ pub(super) fn speculate(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let issue = *case.source.among(&[Issue::Free, Issue::Ordered]);
     let (shared, seed) = (case.source.size(256), case.source.word());
-    (case.note)(format_args!(
-        "Speculate::new(_, {issue:?}, {shared}, {seed})"
-    ));
+    (case.note)(format_args!("Speculate::new(_, {issue:?}, {shared}, {seed})"));
     case.built(Speculate::new(region, issue, shared, seed), room)
 }
 
 pub(super) fn translate(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
-    let reach = *case
-        .source
-        .among(&[Reach::Load, Reach::Prefetch, Reach::PrefetchNull]);
+    let reach = *case.source.among(&[Reach::Load, Reach::Prefetch, Reach::PrefetchNull]);
     let pages = case.source.size(room / 4096);
     (case.note)(format_args!("Translate::new(_, {reach:?}, {pages})"));
     case.built(Translate::new(region, reach, pages), room)
@@ -206,15 +190,9 @@ pub(super) fn translate(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
 fn listing(source: &mut Source<'_>) -> Listing {
     const ROOM: usize = 1 << 16;
     match source.byte() % 8 {
-        0 => Listing::Straight {
-            filler: *source.among(&Filler::ALL),
-            count: source.size(ROOM),
-        },
+        0 => Listing::Straight { filler: *source.among(&Filler::ALL), count: source.size(ROOM) },
         1 => Listing::straight(*source.among(&Filler::ALL), source.size(ROOM)),
-        2 => Listing::Jumps {
-            count: source.size(ROOM),
-            spacing: source.size(128),
-        },
+        2 => Listing::Jumps { count: source.size(ROOM), spacing: source.size(128) },
         3 => Listing::Callers(Callers {
             count: source.size(64),
             own: source.size(64),
@@ -227,9 +205,7 @@ fn listing(source: &mut Source<'_>) -> Listing {
             cold: source.size(64),
             moved: source.flag(),
         }),
-        5 => Listing::Nested(Nested {
-            depth: source.size(ROOM),
-        }),
+        5 => Listing::Nested(Nested { depth: source.size(ROOM) }),
         6 => Listing::Window(Window {
             between: *source.among(&Between::ALL),
             count: source.size(ROOM),

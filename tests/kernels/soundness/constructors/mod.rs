@@ -139,14 +139,8 @@ pub fn drive(
     all[beside.clone()].fill(BESIDE);
     all[inside.clone()].fill(INSIDE);
     let side = if at_end { "behind" } else { "before" };
-    note(format_args!(
-        "{name} in {len} bytes, the guard page right {side}"
-    ));
-    let mut case = Case {
-        source,
-        features: *FEATURES,
-        note,
-    };
+    note(format_args!("{name} in {len} bytes, the guard page right {side}"));
+    let mut case = Case { source, features: *FEATURES, note };
     let region = Region::new(&mut all[inside]).expect("whole lines");
     assert_eq!(region.len(), len);
     let built = build(&mut case, region);

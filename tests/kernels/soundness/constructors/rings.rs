@@ -37,17 +37,10 @@ fn order(source: &mut Source<'_>, room: usize) -> Order {
     match source.byte() % 8 {
         0 => Order::Sequential,
         1 | 2 => Order::Random { seed },
-        3 => Order::RandomInBlocks {
-            pages: source.size(room),
-            seed,
-        },
+        3 => Order::RandomInBlocks { pages: source.size(room), seed },
         4 => Order::Backward,
-        5 => Order::Strided {
-            elements: source.size(room),
-        },
-        6 => Order::Streams {
-            streams: source.size(room),
-        },
+        5 => Order::Strided { elements: source.size(room) },
+        6 => Order::Streams { streams: source.size(room) },
         _ => Order::Runs {
             elements: source.size(room),
             path: *source.among(&[Path::Forward, Path::Triangular, Path::Random]),
@@ -97,8 +90,7 @@ pub(super) fn walk(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let step = *case.source.among(&Step::ALL);
     let form = *case.source.among(&Form::ALL);
     (case.note)(format_args!("Walk::new(_, {step:?}), by({form:?})"));
-    on_ring!(case, region, |ring| Walk::new(ring, step)
-        .map(|walk| walk.by(form)))
+    on_ring!(case, region, |ring| Walk::new(ring, step).map(|walk| walk.by(form)))
 }
 
 pub(super) fn two_fields(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
@@ -113,9 +105,7 @@ pub(super) fn two_fields(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
 }
 
 pub(super) fn fields(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
-    let direction = *case
-        .source
-        .among(&[Direction::Ascending, Direction::Descending]);
+    let direction = *case.source.among(&[Direction::Ascending, Direction::Descending]);
     (case.note)(format_args!("Fields::new(_, {direction:?})"));
     on_ring!(case, region, |ring| Fields::new(ring, direction))
 }
@@ -142,14 +132,9 @@ pub(super) fn links(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         return false;
     };
     let link = if case.source.flag() {
-        Link::Address {
-            less: case.source.size(room),
-        }
+        Link::Address { less: case.source.size(room) }
     } else {
-        Link::Offset {
-            bytes: case.source.size(8),
-            unit: case.source.size(room),
-        }
+        Link::Offset { bytes: case.source.size(8), unit: case.source.size(room) }
     };
     (case.note)(format_args!("Links::new(_, {link:?})"));
     let Ok(links) = Links::new(ring, link) else {
@@ -169,15 +154,9 @@ pub(super) fn prefetch_walk(case: &mut Case<'_, '_>, region: Region<'_>) -> bool
     let elements = case.source.size(room);
     let ahead = case.source.flag().then_some(Ahead { hint, elements });
     let work = case.source.number();
-    let pace = *case
-        .source
-        .among(&[Dependence::Serial, Dependence::Independent]);
-    (case.note)(format_args!(
-        "PrefetchWalk::new(_, {ahead:?}, {work}, {pace:?})"
-    ));
-    on_ring!(case, region, |ring| PrefetchWalk::new(
-        ring, ahead, work, pace
-    ))
+    let pace = *case.source.among(&[Dependence::Serial, Dependence::Independent]);
+    (case.note)(format_args!("PrefetchWalk::new(_, {ahead:?}, {work}, {pace:?})"));
+    on_ring!(case, region, |ring| PrefetchWalk::new(ring, ahead, work, pace))
 }
 
 pub(super) fn speculate_miss(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {

@@ -79,9 +79,7 @@ pub(super) fn queue_lock(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let threads = case.source.size(room / 128 + 2);
     let way = *case.source.among(&QueueWay::ALL);
     let index = case.source.size(threads.max(1));
-    (case.note)(format_args!(
-        "QueueLock::threads(_, {threads}, {way:?}).nth({index})"
-    ));
+    (case.note)(format_args!("QueueLock::threads(_, {threads}, {way:?}).nth({index})"));
     let Some(mut all) = QueueLock::threads(region, threads, way) else {
         return false;
     };
@@ -99,9 +97,7 @@ pub(super) fn round_trip(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let (word, index) = (source.size(words.len()), source.size(4));
     let threads = if source.flag() { 1 } else { source.size(4) };
     let way = *source.among(&[RoundTripWay::Store, RoundTripWay::CompareExchange]);
-    (case.note)(format_args!(
-        "RoundTrip::new(_, {word}, {index}, {threads}, {way:?})"
-    ));
+    (case.note)(format_args!("RoundTrip::new(_, {word}, {index}, {threads}, {way:?})"));
     let Some(mut trip) = RoundTrip::new(words, word, index, threads, way) else {
         return false;
     };
@@ -121,12 +117,8 @@ pub(super) fn take_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let words = &words[from..];
     let lines = case.source.size(words.len() / 32);
     let way = *case.source.among(&AcquireWay::ALL);
-    let fetched = *case
-        .source
-        .among(&[Fetched::Not, Fetched::ToRead, Fetched::ToWrite]);
-    (case.note)(format_args!(
-        "AcquireLines::new(_, {lines}, {way:?}, {fetched:?})"
-    ));
+    let fetched = *case.source.among(&[Fetched::Not, Fetched::ToRead, Fetched::ToWrite]);
+    (case.note)(format_args!("AcquireLines::new(_, {lines}, {way:?}, {fetched:?})"));
     let take = AcquireLines::new(words, lines, way, fetched).ok_or(());
     case.built(take, size_of_val(words))
 }

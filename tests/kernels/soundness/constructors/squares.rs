@@ -35,11 +35,7 @@ pub(super) fn tile_matmul(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let avx2 = case.features.fma().map(TileWay::Avx2);
     let avx512 = case.features.avx512().map(TileWay::Avx512);
-    let (first, other) = if case.source.flag() {
-        (avx2, avx512)
-    } else {
-        (avx512, avx2)
-    };
+    let (first, other) = if case.source.flag() { (avx2, avx512) } else { (avx512, avx2) };
     let Some(way) = first.or(other) else {
         return false;
     };
@@ -66,21 +62,13 @@ pub(super) fn read_tensor(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     };
     let Ok(shape) = shape else { return false };
     let seed = source.word();
-    let allocation = *source.among(&[
-        Allocation::Natural,
-        Allocation::Shuffled { seed },
-        Allocation::Shared,
-    ]);
-    let storage = *source.among(&[
-        Storage::Flat,
-        Storage::Boxes(allocation),
-        Storage::Vectors(allocation),
-    ]);
+    let allocation =
+        *source.among(&[Allocation::Natural, Allocation::Shuffled { seed }, Allocation::Shared]);
+    let storage =
+        *source.among(&[Storage::Flat, Storage::Boxes(allocation), Storage::Vectors(allocation)]);
     let get = *source.among(&Get::ALL);
     any_heap(case, shape, room);
-    (case.note)(format_args!(
-        "ReadTensor::new(Tensor::new(_, {shape:?}, {storage:?}), {get:?})"
-    ));
+    (case.note)(format_args!("ReadTensor::new(Tensor::new(_, {shape:?}, {storage:?}), {get:?})"));
     let Ok(tensor) = Tensor::new(region, shape, storage) else {
         return false;
     };
@@ -90,16 +78,9 @@ pub(super) fn read_tensor(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
 /// Computes the bytes of any heap; this accesses no memory.
 fn any_heap(case: &mut Case<'_, '_>, shape: Shape, room: usize) {
     let mut size = || case.source.size(room);
-    let heap = Heap {
-        reference: size(),
-        header: size(),
-        granule: size(),
-        first: size(),
-    };
+    let heap = Heap { reference: size(), header: size(), granule: size(), first: size() };
     let (number, at) = (size(), [size(), size(), size(), size()]);
-    (case.note)(format_args!(
-        "{heap:?}: natural(_, 3, {number}), path(_, {at:?})"
-    ));
+    (case.note)(format_args!("{heap:?}: natural(_, 3, {number}), path(_, {at:?})"));
     heap.span(shape);
     heap.natural(shape, 3, number);
     heap.path(shape, at);
@@ -121,19 +102,10 @@ pub(super) fn nearest(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         case.features.avx512().map(NearestWay::Avx512),
     ];
     let way = case.source.among(&ways).unwrap_or(NearestWay::Plain);
-    (case.note)(format_args!(
-        "add_to_nearest({way:?}, {} points, {clusters} means)",
-        xs.len()
-    ));
+    (case.note)(format_args!("add_to_nearest({way:?}, {} points, {clusters} means)", xs.len()));
     let mut sums = vec![Sum::default(); clusters];
-    let means = Means {
-        x: mean_xs,
-        y: mean_ys,
-    };
+    let means = Means { x: mean_xs, y: mean_ys };
     add_to_nearest(way, xs, ys, means, &mut sums);
-    assert_eq!(
-        sums.iter().map(|sum| sum.count).sum::<u64>(),
-        xs.len() as u64
-    );
+    assert_eq!(sums.iter().map(|sum| sum.count).sum::<u64>(), xs.len() as u64);
     true
 }

@@ -27,13 +27,9 @@ const POST: [f64; 3] = [448.0, 448.0, 3_670_016.0];
 pub fn pattern() -> Vec<Row> {
     vec![
         row("C1", TOUCHED, Holds, |m| touched(m, POST, |_| 32.0)),
-        row("C1", TOUCHED, DoesNotHold, |m| {
-            touched(m, [448.0, 447.0, 3_670_016.0], |_| 32.0)
-        })
-        .says("lines: 447"),
-        row("C1", TOUCHED, DoesNotHold, |m| {
-            touched(m, [448.0, 448.0, 917_504.0], |_| 32.0)
-        }),
+        row("C1", TOUCHED, DoesNotHold, |m| touched(m, [448.0, 447.0, 3_670_016.0], |_| 32.0))
+            .says("lines: 447"),
+        row("C1", TOUCHED, DoesNotHold, |m| touched(m, [448.0, 448.0, 917_504.0], |_| 32.0)),
         row("C1", TOUCHED, Untestable, |m| {
             touched(m, POST, |_| 32.0).without(|series, _| series == "elements")
         }),
@@ -64,12 +60,8 @@ fn loads(machine: &Machine, loads: [f64; 4]) -> Planted {
 pub fn dereferences() -> Vec<Row> {
     vec![
         row("C8", FOURTH, Holds, |m| loads(m, [1.0, 4.0, 7.0, 7.0])),
-        row("C8", FOURTH, DoesNotHold, |m| {
-            loads(m, [1.0, 3.0, 7.0, 7.0])
-        }),
-        row("C8", FOURTH, DoesNotHold, |m| {
-            loads(m, [2.0, 4.0, 7.0, 7.0])
-        }),
+        row("C8", FOURTH, DoesNotHold, |m| loads(m, [1.0, 3.0, 7.0, 7.0])),
+        row("C8", FOURTH, DoesNotHold, |m| loads(m, [2.0, 4.0, 7.0, 7.0])),
         row("C8", FOURTH, Untestable, |m| {
             loads(m, [1.0, 4.0, 7.0, 7.0]).without(|series, _| series.ends_with("unchecked"))
         }),

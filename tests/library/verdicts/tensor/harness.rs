@@ -23,11 +23,7 @@ fn stretches(machine: &Machine, read: f64, stretches: [Value; 3]) -> Planted {
 
 /// A read of 5 cycles, and a harness of 100 cycles.
 fn with_harness(machine: &Machine) -> Planted {
-    stretches(
-        machine,
-        5.0,
-        [100.0, 2340.0, 22_500.0].map(|time| noisy(time, 0.0)),
-    )
+    stretches(machine, 5.0, [100.0, 2340.0, 22_500.0].map(|time| noisy(time, 0.0)))
 }
 
 /// Instructions per read, and for runs of 0, 448 and 4480 reads. NaN means that the run was not counted.
@@ -47,43 +43,23 @@ fn counted(machine: &Machine, read: Interval, stretches: [f64; 3]) -> Planted {
 pub fn harness() -> Vec<Row> {
     vec![
         row("C9", HARNESS, Holds, |m| {
-            stretches(
-                m,
-                5.0,
-                [200.0, 2440.0, 22_600.0].map(|time| noisy(time, 0.0)),
-            )
+            stretches(m, 5.0, [200.0, 2440.0, 22_600.0].map(|time| noisy(time, 0.0)))
         }),
         row("C9", HARNESS, DoesNotHold, |m| {
             stretches(m, 5.0, [0.0, 2200.0, 22_400.0].map(|time| noisy(time, 0.0)))
         }),
         row("C9", HARNESS, Inconclusive, |m| {
-            stretches(
-                m,
-                5.0,
-                [40.0, 2280.0, 22_440.0].map(|time| noisy(time, 0.0)),
-            )
+            stretches(m, 5.0, [40.0, 2280.0, 22_440.0].map(|time| noisy(time, 0.0)))
         }),
-        row("C9", HARNESS, Untestable, |m| {
-            with_harness(m).without(|_, reads| reads == 448.0)
-        }),
+        row("C9", HARNESS, Untestable, |m| with_harness(m).without(|_, reads| reads == 448.0)),
         row("C9", DIFFERENCE, Holds, with_harness),
         row("C9", DIFFERENCE, DoesNotHold, |m| {
-            stretches(
-                m,
-                5.0,
-                [100.0, 2340.0, 25_000.0].map(|time| noisy(time, 0.0)),
-            )
+            stretches(m, 5.0, [100.0, 2340.0, 25_000.0].map(|time| noisy(time, 0.0)))
         }),
         row("C9", DIFFERENCE, Inconclusive, |m| {
-            stretches(
-                m,
-                5.0,
-                [100.0, 2340.0, 22_500.0].map(|time| noisy(time, 0.05)),
-            )
+            stretches(m, 5.0, [100.0, 2340.0, 22_500.0].map(|time| noisy(time, 0.05)))
         }),
-        row("C9", DIFFERENCE, Untestable, |m| {
-            with_harness(m).without(|_, reads| reads == 4480.0)
-        }),
+        row("C9", DIFFERENCE, Untestable, |m| with_harness(m).without(|_, reads| reads == 4480.0)),
         row("C9", COUNTED, Holds, |m| {
             counted(m, Interval::exact(40.0), [30.0, 17_950.0, 179_230.0])
         }),

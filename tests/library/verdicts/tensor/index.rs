@@ -32,44 +32,24 @@ fn part_8(machine: &Machine) -> Planted {
 pub fn index() -> Vec<Row> {
     vec![
         row("C7", PRIMES, Holds, part_8),
-        row("C7", PRIMES, DoesNotHold, |m| {
-            indices(m, [3.5, 3.05, 3.9, 9.8, 12.0])
-        })
-        .says("powers of two over four primes: 0.90"),
-        row("C7", PRIMES, Inconclusive, |m| {
-            indices(m, [3.5, 3.05, 4.4, 9.8, 12.0])
-        }),
+        row("C7", PRIMES, DoesNotHold, |m| indices(m, [3.5, 3.05, 3.9, 9.8, 12.0]))
+            .says("powers of two over four primes: 0.90"),
+        row("C7", PRIMES, Inconclusive, |m| indices(m, [3.5, 3.05, 4.4, 9.8, 12.0])),
         row("C7", PRIMES, Untestable, |m| {
             part_8(m).without(|series, _| series == "flat, prime dimensions")
         }),
         row("C7", MASKS, Holds, part_8),
-        row("C7", MASKS, DoesNotHold, |m| {
-            indices(m, [3.5, 3.7, 7.0, 9.8, 12.0])
-        })
-        .says("remainders over masks: 0.95"),
-        row("C7", MASKS, Inconclusive, |m| {
-            indices(m, [3.5, 3.18, 7.0, 9.8, 12.0])
-        }),
-        row("C7", MASKS, Untestable, |m| {
-            part_8(m).without(|series, _| series == "flat, masks")
-        }),
+        row("C7", MASKS, DoesNotHold, |m| indices(m, [3.5, 3.7, 7.0, 9.8, 12.0]))
+            .says("remainders over masks: 0.95"),
+        row("C7", MASKS, Inconclusive, |m| indices(m, [3.5, 3.18, 7.0, 9.8, 12.0])),
+        row("C7", MASKS, Untestable, |m| part_8(m).without(|series, _| series == "flat, masks")),
         row("C7", CALLS, Holds, part_8),
-        row("C7", CALLS, DoesNotHold, |m| {
-            indices(m, [3.5, 3.05, 7.0, 4.5, 12.0])
-        }),
-        row("C7", CALLS, Inconclusive, |m| {
-            indices(m, [3.5, 3.05, 7.0, 5.25, 12.0])
-        }),
-        row("C7", CALLS, Untestable, |m| {
-            part_8(m).without(|series, _| series == "flat, strides")
-        }),
+        row("C7", CALLS, DoesNotHold, |m| indices(m, [3.5, 3.05, 7.0, 4.5, 12.0])),
+        row("C7", CALLS, Inconclusive, |m| indices(m, [3.5, 3.05, 7.0, 5.25, 12.0])),
+        row("C7", CALLS, Untestable, |m| part_8(m).without(|series, _| series == "flat, strides")),
         row("C7", DIVISIONS, Holds, part_8),
-        row("C7", DIVISIONS, DoesNotHold, |m| {
-            indices(m, [3.5, 3.05, 7.0, 9.8, 4.0])
-        }),
-        row("C7", DIVISIONS, Inconclusive, |m| {
-            indices(m, [3.5, 3.05, 7.0, 9.8, 5.25])
-        }),
+        row("C7", DIVISIONS, DoesNotHold, |m| indices(m, [3.5, 3.05, 7.0, 9.8, 4.0])),
+        row("C7", DIVISIONS, Inconclusive, |m| indices(m, [3.5, 3.05, 7.0, 9.8, 5.25])),
         row("C7", DIVISIONS, Untestable, |m| {
             part_8(m).without(|series, _| series == "flat, dimensions unknown")
         }),

@@ -30,26 +30,18 @@ const REACH: [f64; 4] = [112.0, 182.0, 2.0, 3.0];
 pub fn pages() -> Vec<Row> {
     vec![
         row("C4", PAGES, Holds, |m| tlb(m, REACH, Value::Missing)),
-        row("C4", PAGES, DoesNotHold, |m| {
-            tlb(m, [112.0, 182.0, 2.0, 4.0], Value::Missing)
-        }),
+        row("C4", PAGES, DoesNotHold, |m| tlb(m, [112.0, 182.0, 2.0, 4.0], Value::Missing)),
         row("C4", PAGES, Untestable, |m| {
             tlb(m, REACH, Value::Missing).without(|series, _| series.ends_with("flat"))
         }),
         row("C4", SMALL_PAGES, Holds, |m| tlb(m, REACH, Value::Missing)),
-        row("C4", SMALL_PAGES, DoesNotHold, |m| {
-            tlb(m, [112.0, 174.0, 2.0, 3.0], Value::Missing)
-        })
-        .says("nested: 174"),
+        row("C4", SMALL_PAGES, DoesNotHold, |m| tlb(m, [112.0, 174.0, 2.0, 3.0], Value::Missing))
+            .says("nested: 174"),
         row("C4", SMALL_PAGES, Untestable, |m| {
             tlb(m, REACH, Value::Missing).without(|series, _| series.ends_with("flat"))
         }),
-        row("C4", PAGE_MISSES, Holds, |m| {
-            tlb(m, REACH, Value::Counted(6.8))
-        }),
-        row("C4", PAGE_MISSES, DoesNotHold, |m| {
-            tlb(m, REACH, Value::Counted(112_000.0))
-        }),
+        row("C4", PAGE_MISSES, Holds, |m| tlb(m, REACH, Value::Counted(6.8))),
+        row("C4", PAGE_MISSES, DoesNotHold, |m| tlb(m, REACH, Value::Counted(112_000.0))),
         row("C4", PAGE_MISSES, Untestable, |m| {
             tlb(m, REACH, Value::Untestable("the kernel sees no PMU"))
         })
@@ -85,51 +77,29 @@ fn timed(machine: &Machine, times: [f64; 4]) -> Planted {
 pub fn mystery() -> Vec<Row> {
     vec![
         row("C6", COMPULSORY, Holds, sound),
-        row("C6", COMPULSORY, DoesNotHold, |m| {
-            misses(m, 464_526.0, 0.0, 7309.0, [time(1.0); 4])
-        }),
-        row("C6", COMPULSORY, DoesNotHold, |m| {
-            misses(m, 448.0, 12.0, 7309.0, [time(1.0); 4])
-        })
-        .says("later operation simulated, flat: 12"),
+        row("C6", COMPULSORY, DoesNotHold, |m| misses(m, 464_526.0, 0.0, 7309.0, [time(1.0); 4])),
+        row("C6", COMPULSORY, DoesNotHold, |m| misses(m, 448.0, 12.0, 7309.0, [time(1.0); 4]))
+            .says("later operation simulated, flat: 12"),
         row("C6", COMPULSORY, Untestable, |m| {
             sound(m).without(|series, _| series.ends_with("simulated, flat"))
         }),
         row("C6", MYSTERY, Holds, sound),
-        row("C6", MYSTERY, DoesNotHold, |m| {
-            misses(m, 448.0, 0.0, 600.0, [time(1.0); 4])
-        }),
+        row("C6", MYSTERY, DoesNotHold, |m| misses(m, 448.0, 0.0, 600.0, [time(1.0); 4])),
         row("C6", MYSTERY, Untestable, |m| {
             sound(m).without(|series, _| series.contains("counted"))
         }),
         row("C6", OTHERS, Holds, sound),
-        row("C6", OTHERS, DoesNotHold, |m| {
-            Planted::new("C6", m, |_, _| Value::Counted(0.3))
-        }),
-        row("C6", OTHERS, Untestable, |m| {
-            Planted::new("C6", m, |_, _| Value::Missing)
-        }),
+        row("C6", OTHERS, DoesNotHold, |m| Planted::new("C6", m, |_, _| Value::Counted(0.3))),
+        row("C6", OTHERS, Untestable, |m| Planted::new("C6", m, |_, _| Value::Missing)),
         row("C6", LITTLE, Holds, sound),
-        row("C6", LITTLE, DoesNotHold, |m| {
-            timed(m, [9.0, 6.8, 10.0, 5.6])
-        }),
-        row("C6", LITTLE, Inconclusive, |m| {
-            timed(m, [8.5, 6.8, 10.0, 5.6])
-        }),
-        row("C6", LITTLE, Untestable, |m| {
-            sound(m).without(|series, _| series == "flat, strides")
-        }),
+        row("C6", LITTLE, DoesNotHold, |m| timed(m, [9.0, 6.8, 10.0, 5.6])),
+        row("C6", LITTLE, Inconclusive, |m| timed(m, [8.5, 6.8, 10.0, 5.6])),
+        row("C6", LITTLE, Untestable, |m| sound(m).without(|series, _| series == "flat, strides")),
         row("C6", MUCH, Holds, sound),
         row("C6", MUCH, DoesNotHold, |m| timed(m, [7.0, 6.8, 6.0, 5.6])),
         row("C6", MUCH, Inconclusive, |m| timed(m, [7.0, 6.8, 7.3, 5.6])),
         row("C6", MUCH, Untestable, |m| {
-            misses(
-                m,
-                448.0,
-                0.0,
-                0.0,
-                [Value::Untestable("no memory of this kind"); 4],
-            )
+            misses(m, 448.0, 0.0, 0.0, [Value::Untestable("no memory of this kind"); 4])
         })
         .says("no memory"),
     ]

@@ -35,33 +35,23 @@ const NESTED: [f64; 3] = [19e6, 7e6, 2.4e6];
 pub fn operation() -> Vec<Row> {
     vec![
         row("C2", SLOWER, Holds, |m| operations(m, FLAT, NESTED)),
-        row("C2", SLOWER, DoesNotHold, |m| {
-            operations(m, FLAT, [11e6, 7e6, 2.4e6])
-        })
-        .says("nested over flat: 1.22"),
-        row("C2", SLOWER, Inconclusive, |m| {
-            operations(m, FLAT, [11.7e6, 7e6, 2.4e6])
-        }),
+        row("C2", SLOWER, DoesNotHold, |m| operations(m, FLAT, [11e6, 7e6, 2.4e6]))
+            .says("nested over flat: 1.22"),
+        row("C2", SLOWER, Inconclusive, |m| operations(m, FLAT, [11.7e6, 7e6, 2.4e6])),
         row("C2", SLOWER, Untestable, |m| {
             operations(m, FLAT, NESTED).without(|series, _| series == "nested boxes")
         })
         .says("no point of `nested boxes` was measured"),
         row("C2", LOADS, Holds, |m| operations(m, FLAT, NESTED)),
-        row("C2", LOADS, DoesNotHold, |m| {
-            operations(m, FLAT, [19e6, 3e6, 2.4e6])
-        })
-        .says("loads per read, nested: 3"),
-        row("C2", LOADS, DoesNotHold, |m| {
-            operations(m, [9e6, 2e6, 448.0], NESTED)
-        }),
+        row("C2", LOADS, DoesNotHold, |m| operations(m, FLAT, [19e6, 3e6, 2.4e6]))
+            .says("loads per read, nested: 3"),
+        row("C2", LOADS, DoesNotHold, |m| operations(m, [9e6, 2e6, 448.0], NESTED)),
         row("C2", LOADS, Untestable, |m| {
             operations(m, FLAT, NESTED).without(|_, event| event == 1.0)
         }),
         row("C2", OFTEN, Holds, |m| operations(m, FLAT, NESTED)),
-        row("C2", OFTEN, DoesNotHold, |m| {
-            operations(m, FLAT, [19e6, 7e6, 1000.0])
-        })
-        .says("nested over flat: 2.23"),
+        row("C2", OFTEN, DoesNotHold, |m| operations(m, FLAT, [19e6, 7e6, 1000.0]))
+            .says("nested over flat: 2.23"),
         row("C2", OFTEN, Untestable, |m| {
             operations(m, FLAT, NESTED).without(|_, event| event == 4.0)
         })

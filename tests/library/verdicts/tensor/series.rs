@@ -31,23 +31,15 @@ const GAINS: [f64; 2] = [105.45, 59.8];
 pub fn series() -> Vec<Row> {
     vec![
         row("C10", TITLE, Holds, |m| parts(m, PART_7, GAINS)),
-        row("C10", TITLE, DoesNotHold, |m| {
-            parts(m, [4.7, 3.5, 4.6], GAINS)
-        })
-        .says("nested over flat: 1.34"),
-        row("C10", TITLE, Inconclusive, |m| {
-            parts(m, [5.6, 3.5, 5.6], GAINS)
-        }),
+        row("C10", TITLE, DoesNotHold, |m| parts(m, [4.7, 3.5, 4.6], GAINS))
+            .says("nested over flat: 1.34"),
+        row("C10", TITLE, Inconclusive, |m| parts(m, [5.6, 3.5, 5.6], GAINS)),
         row("C10", TITLE, Untestable, |m| {
             parts(m, PART_7, GAINS).without(|series, _| series == "flat, strides")
         }),
         row("C10", HUGE, Holds, |m| parts(m, PART_7, GAINS)),
-        row("C10", HUGE, DoesNotHold, |m| {
-            parts(m, [7.5, 3.5, 7.4], GAINS)
-        }),
-        row("C10", HUGE, Inconclusive, |m| {
-            parts(m, [7.5, 3.5, 6.82], GAINS)
-        }),
+        row("C10", HUGE, DoesNotHold, |m| parts(m, [7.5, 3.5, 7.4], GAINS)),
+        row("C10", HUGE, Inconclusive, |m| parts(m, [7.5, 3.5, 6.82], GAINS)),
         row("C10", HUGE, Untestable, |m| {
             Planted::new("C10", m, |series, _| match series {
                 "nested boxes, pages of 2 MiB" => Value::Untestable("no pages of 2 MiB"),
@@ -61,9 +53,7 @@ pub fn series() -> Vec<Row> {
             parts(m, PART_7, GAINS).without(|series, _| series.ends_with("quoted"))
         }),
         row("C10", SERIES, Holds, |m| parts(m, PART_7, GAINS)),
-        row("C10", SERIES, DoesNotHold, |m| {
-            parts(m, PART_7, [105.0, 116.0])
-        }),
+        row("C10", SERIES, DoesNotHold, |m| parts(m, PART_7, [105.0, 116.0])),
         row("C10", SERIES, Untestable, |m| {
             parts(m, PART_7, GAINS).without(|series, _| series.ends_with("huge pages"))
         }),

@@ -13,18 +13,9 @@ struct Compiled {
 
 /// The ways, in the order of the series.
 const COMPILED: [Compiled; 3] = [
-    Compiled {
-        level: "-O2",
-        hint: true,
-    },
-    Compiled {
-        level: "-Os",
-        hint: true,
-    },
-    Compiled {
-        level: "-O2",
-        hint: false,
-    },
+    Compiled { level: "-O2", hint: true },
+    Compiled { level: "-Os", hint: true },
+    Compiled { level: "-O2", hint: false },
 ];
 
 /// The function in C. Comments in the assembly mark its blocks.
@@ -73,9 +64,9 @@ fn is_behind(assembly: &str) -> Testable<f64> {
     let end = line(|line| line.starts_with("ret"));
     match rare.zip(end) {
         Some((rare, end)) => Ok(f64::from(u8::from(rare > end))),
-        None => Err(Untestable::because(
-            "the assembly of gcc has no return, or not the marked block",
-        )),
+        None => {
+            Err(Untestable::because("the assembly of gcc has no return, or not the marked block"))
+        }
     }
 }
 

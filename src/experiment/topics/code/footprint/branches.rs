@@ -45,9 +45,7 @@ pub(crate) const BRANCHES: Experiment = Experiment {
                 cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
             }
         }
-        order::by(&mut cases, |a, b| {
-            a.series.cmp(&b.series).then(a.x.total_cmp(&b.x))
-        });
+        order::by(&mut cases, |a, b| a.series.cmp(&b.series).then(a.x.total_cmp(&b.x)));
         cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
         cases
     },

@@ -49,21 +49,13 @@ const FOOTPRINT: Experiment = Experiment {
             byte and outgrows that cache first; code of long instructions outgrows L1i first. \
             Beyond each cache the time rises, less so if prefetching feeds the straight-line code \
             from the next level. Code that jumps has less help from prefetching.",
-    plot: Some(Plot::lines(
-        Axis::bytes("code"),
-        Axis::log("time"),
-        Unit::CyclesPerInstruction,
-    )),
+    plot: Some(Plot::lines(Axis::bytes("code"), Axis::log("time"), Unit::CyclesPerInstruction)),
     cases: |machine| {
         let mut cases = Vec::new();
         for filler in Filler::ALL {
             for bytes in footprints(machine, filler) {
                 let listing = Listing::straight(filler, bytes);
-                cases.push(Case::new(
-                    name(filler),
-                    bytes as f64,
-                    RoutineSetup { listing },
-                ));
+                cases.push(Case::new(name(filler), bytes as f64, RoutineSetup { listing }));
             }
         }
         let missing = "this core has no decoded cache, or no size of it is published";
@@ -83,10 +75,7 @@ const FOOTPRINT: Experiment = Experiment {
              instruction, or longer, in the upper half of L1i as in 2 KiB",
             |e| {
                 let l1i = l1i(e.machine)?;
-                let range = Range {
-                    lo: 0.45 * l1i,
-                    hi: 0.8 * l1i,
-                };
+                let range = Range { lo: 0.45 * l1i, hi: 0.8 * l1i };
                 let slower = Extreme::most(Filler::ALL.into_iter().map(|filler| {
                     let slower = ratio(e.level(name(filler), range), small(e, filler))?;
                     Ok((filler, slower))
@@ -152,18 +141,8 @@ const FOOTPRINT: Experiment = Experiment {
              long per instruction as code in L2",
             |e| {
                 let l2 = l2(e.machine)?;
-                let beyond = e.level(
-                    name(Filler::Nop8),
-                    Range {
-                        lo: 1.9 * l2,
-                        hi: 4.1 * l2,
-                    },
-                )?;
-                at_least(
-                    "8-byte nop beyond L2 over in L2",
-                    ratio(beyond, in_l2(e)),
-                    STEP,
-                )
+                let beyond = e.level(name(Filler::Nop8), Range { lo: 1.9 * l2, hi: 4.1 * l2 })?;
+                at_least("8-byte nop beyond L2 over in L2", ratio(beyond, in_l2(e)), STEP)
             },
         ),
     ],
@@ -182,18 +161,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
         sizes.extend((10..24).flat_map(|k| [1 << k, (1 << k) * 3 / 2]));
         sizes
     } else if filler == Filler::Nop8 {
-        vec![
-            1 << 10,
-            2 << 10,
-            l1i / 2,
-            l1i,
-            l1i * 3 / 2,
-            l1i * 4,
-            l2 / 2,
-            l2 * 2,
-            l2 * 4,
-            8 << 20,
-        ]
+        vec![1 << 10, 2 << 10, l1i / 2, l1i, l1i * 3 / 2, l1i * 4, l2 / 2, l2 * 2, l2 * 4, 8 << 20]
     } else {
         let mut sizes = vec![2 << 10, l1i / 8, l1i / 4];
         sizes.extend((6..=13).map(|sixteenth| l1i * sixteenth / 16));
@@ -234,10 +202,7 @@ fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Reading> {
 
 /// Returns the time per instruction of code that L2 holds and L1i does not.
 fn in_l2(e: &Evidence<'_>) -> Testable<Reading> {
-    let range = Range {
-        lo: 1.9 * l1i(e.machine)?,
-        hi: 0.55 * l2(e.machine)?,
-    };
+    let range = Range { lo: 1.9 * l1i(e.machine)?, hi: 0.55 * l2(e.machine)? };
     e.level(name(Filler::Nop8), range)
 }
 
@@ -277,9 +242,7 @@ impl Setup for RoutineSetup {
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let listing = self.listing;
         let mut write = |bytes: &mut [u8]| listing.write(bytes);
-        let code = context
-            .host
-            .code(listing.bytes(), Pages::Base, &mut write)?;
+        let code = context.host.code(listing.bytes(), Pages::Base, &mut write)?;
         // SAFETY: the listing was written to the start of the code, which stays executable and
         // unchanged for as long as it lives.
         let routine = unsafe { Routine::new(code, |code| code.function(0), listing) };
@@ -369,14 +332,7 @@ const UNDEFINED: Experiment = Experiment {
             ),
             "if the CPU remembers all indirect jumps, ud2 behind each changes their time by less \
              than 3 %",
-            |e| {
-                between(
-                    "ud2 over code, few jumps",
-                    ud2_over_code(e, FEW),
-                    0.97,
-                    1.03,
-                )
-            },
+            |e| between("ud2 over code, few jumps", ud2_over_code(e, FEW), 0.97, 1.03),
         ),
     ],
     ..Experiment::PLAIN

@@ -17,10 +17,7 @@ pub(super) trait Lock: Default + Send + Sync + 'static {
 #[cfg(feature = "std")]
 impl Lock for std::sync::Mutex<()> {
     fn turn(&self) {
-        drop(
-            self.lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        drop(self.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }
 
@@ -97,10 +94,7 @@ impl MutexSetup {
         let worker = |(index, &cpu): (usize, &usize)| {
             Worker::new(
                 cpu,
-                Turns {
-                    locks: Arc::clone(&locks),
-                    index: self.lock(index, size_of::<L>()),
-                },
+                Turns { locks: Arc::clone(&locks), index: self.lock(index, size_of::<L>()) },
             )
         };
         let workers = self.cpus.iter().enumerate().map(worker).collect();

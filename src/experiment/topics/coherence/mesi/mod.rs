@@ -149,9 +149,7 @@ static ARROWS: [Counted; 8] = [
         0.0,
         || Ok(of_ones_own(PROTOCOL)),
     ),
-    Counted::exactly("the same without the state E", 1000.0, || {
-        Ok(of_ones_own(Protocol::MSI))
-    }),
+    Counted::exactly("the same without the state E", 1000.0, || Ok(of_ones_own(Protocol::MSI))),
 ];
 
 const FIGURE: Experiment = Experiment {
@@ -323,19 +321,13 @@ mod tests {
     fn wrong_tables_are_counted() {
         assert_eq!(wander(Protocol::MESI), Wrong::default());
         assert_eq!(wander(Protocol::MSI), Wrong::default());
-        let silent = Protocol::MESI.with(
-            State::Shared,
-            Event::LocalWrite,
-            Transition::to(State::Modified),
-        );
+        let silent =
+            Protocol::MESI.with(State::Shared, Event::LocalWrite, Transition::to(State::Modified));
         assert!(wander(silent).not_alone > 1000 && wander(silent).stale > 1000);
         assert_eq!(copies(silent, 8, true), 8.0);
         assert_eq!(sent(silent, State::Shared, Event::LocalWrite).requests(), 0);
-        let lost = Protocol::MESI.with(
-            State::Modified,
-            Event::RemoteRead,
-            Transition::to(State::Shared),
-        );
+        let lost =
+            Protocol::MESI.with(State::Modified, Event::RemoteRead, Transition::to(State::Shared));
         assert!(wander(lost).stale > 1000);
         assert_eq!(sent(lost, State::Modified, Event::RemoteRead).transfers, 0);
     }
@@ -345,11 +337,8 @@ mod tests {
         assert_eq!(wrong_transitions(Protocol::MESI), 0.0);
         // Without E, a first read and all transitions from E lead elsewhere.
         assert!(wrong_transitions(Protocol::MSI) >= 2.0);
-        let stays = Protocol::MESI.with(
-            State::Shared,
-            Event::RemoteWrite,
-            Transition::to(State::Shared),
-        );
+        let stays =
+            Protocol::MESI.with(State::Shared, Event::RemoteWrite, Transition::to(State::Shared));
         assert_eq!(wrong_transitions(stays), 1.0);
     }
 }

@@ -50,10 +50,7 @@ const CORES: [usize; 5] = [1, 2, 4, 8, 16];
 /// Returns the requests per operation. The cores make one access each, again and again. `which`
 /// encodes a cell of the table and the number of cores.
 fn requests(which: u64) -> Testable<f64> {
-    let (cell, cores) = (
-        which as usize / CORES.len(),
-        CORES[which as usize % CORES.len()],
-    );
+    let (cell, cores) = (which as usize / CORES.len(), CORES[which as usize % CORES.len()]);
     let (_, update) = UPDATES[cell / PLACES.len()];
     let (_, place) = PLACES[cell % PLACES.len()];
     let mut threads = SimulatedThreads {
@@ -169,9 +166,8 @@ fn iteration(means: Means) -> (f64, f64) {
     // A random nearest cluster is good enough to model which threads share which lines.
     let mut rng = Rng::new(1);
     let mut nearest = || rng.below(CLUSTERS) as u64;
-    let assigned: Vec<[u64; THREADS]> = (0..POINTS)
-        .map(|_| [(); THREADS].map(|()| nearest()))
-        .collect();
+    let assigned: Vec<[u64; THREADS]> =
+        (0..POINTS).map(|_| [(); THREADS].map(|()| nearest())).collect();
     let add = |caches: &mut Mesi, point: usize| {
         for (core, &cluster) in assigned[point].iter().enumerate() {
             caches.write(core, sums(core, cluster), 0);
@@ -201,18 +197,12 @@ static MEANS: [Counted; 5] = [
     Counted::within("2Q: means read again per point", (0.5, 81.0), || {
         Ok(iteration(Means::AtOnce).1)
     }),
-    Counted::exactly("2P: means read again per point", 0.0, || {
-        Ok(iteration(Means::InTurn).1)
-    }),
+    Counted::exactly("2P: means read again per point", 0.0, || Ok(iteration(Means::InTurn).1)),
     Counted::exactly("2Q padded: means read again per point", 0.0, || {
         Ok(iteration(Means::Padded).1)
     }),
-    Counted::exactly("3P: means read again per point", 0.0, || {
-        Ok(iteration(Means::Own).1)
-    }),
-    Counted::within("3P: requests per point", (0.0, 0.5), || {
-        Ok(iteration(Means::Own).0)
-    }),
+    Counted::exactly("3P: means read again per point", 0.0, || Ok(iteration(Means::Own).1)),
+    Counted::within("3P: requests per point", (0.0, 0.5), || Ok(iteration(Means::Own).0)),
 ];
 
 pub(crate) const EXPLANATION: Experiment = Experiment {

@@ -29,22 +29,14 @@ pub(super) const FIG_1: Experiment = Experiment {
         Axis::log("time per turn of all threads together"),
     )),
     cases: |machine| {
-        let most = if machine.full {
-            MOST_THREADS
-        } else {
-            MOST_QUICK
-        };
+        let most = if machine.full { MOST_THREADS } else { MOST_QUICK };
         let all = (0..).map(|k| 1 << k).take_while(|&threads| threads <= most);
         let mut cases = Vec::new();
         for threads in all {
             // Threads that share a CPU take long to measure, and only the series of one lock is of
             // interest.
             let shares = threads > machine.cpu_order.cpus().max(2);
-            let places: &[usize] = if shares && !machine.full {
-                &[0]
-            } else {
-                &[0, 1, 3]
-            };
+            let places: &[usize] = if shares && !machine.full { &[0] } else { &[0, 1, 3] };
             for &place in places {
                 cases.extend(case(machine, MUTEX, place, threads));
                 if !shares || machine.full {
@@ -132,18 +124,10 @@ fn drepper_cases(machine: &Machine) -> Vec<Case> {
         for (name, spacing, way) in [
             (OWN_LINES, Spacing::Apart(128), IncrementWay::Plain),
             (ONE_LINE, Spacing::Apart(8), IncrementWay::Plain),
-            (
-                ATOMIC_OWN_LINES,
-                Spacing::Apart(128),
-                IncrementWay::FetchAdd,
-            ),
+            (ATOMIC_OWN_LINES, Spacing::Apart(128), IncrementWay::FetchAdd),
             (ATOMIC_ONE_LINE, Spacing::Apart(8), IncrementWay::FetchAdd),
         ] {
-            let setup = IncrementSetup {
-                way,
-                spacing,
-                cpus: cpus.clone(),
-            };
+            let setup = IncrementSetup { way, spacing, cpus: cpus.clone() };
             cases.push(Case::new(name, threads as f64, setup).in_turn());
         }
     }
@@ -161,10 +145,8 @@ const fn bars(reference: &'static [Reference]) -> Option<Plot> {
     )
 }
 
-const COLUMNS: &[(&str, &str)] = &[
-    ("ns_separate_cache_lines", OWN_LINES),
-    ("ns_same_cache_line", ONE_LINE),
-];
+const COLUMNS: &[(&str, &str)] =
+    &[("ns_separate_cache_lines", OWN_LINES), ("ns_same_cache_line", ONE_LINE)];
 
 /// Time on one line over time on separate lines in Figure 6.10, with two, three and four threads.
 const PAPER_TIMES: [f64; 3] = [4.9, 6.9, 8.8];
@@ -305,11 +287,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
                     )));
                 }
                 let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
-                at_most(
-                    &format!("one line over own lines with {threads} threads"),
-                    slower,
-                    1.81,
-                )
+                at_most(&format!("one line over own lines with {threads} threads"), slower, 1.81)
             },
         )
         .then_between(1.35, 1.81, "Core 2 QX6700, two to four threads")

@@ -15,22 +15,15 @@ const OTHER_MACHINE: &str = "Fewer threads than in the note compete for the line
                              costs less than between its two sockets.";
 
 /// The rows of this family.
-pub(crate) static ALL: &[Experiment] = &[
-    COHERENCE,
-    figures::FIG_1,
-    figures::FIG_6_10,
-    figures::FIG_6_11,
-];
+pub(crate) static ALL: &[Experiment] =
+    &[COHERENCE, figures::FIG_1, figures::FIG_6_10, figures::FIG_6_11];
 
 /// The operations of the threads: the rows of Sestoft's table, and three kinds of lock for the last
 /// row.
 const WAYS: [(&str, Way); 6] = [
     ("int++", Way::Increment(IncrementWay::Plain)),
     ("fetch_add", Way::Increment(IncrementWay::FetchAdd)),
-    (
-        "compare_exchange",
-        Way::Increment(IncrementWay::CompareExchange),
-    ),
+    ("compare_exchange", Way::Increment(IncrementWay::CompareExchange)),
     ("spin lock", Way::Increment(IncrementWay::SpinLock)),
     ("Mutex", Way::Lock(Library::Std)),
     ("parking_lot::Mutex", Way::Lock(Library::ParkingLot)),
@@ -76,11 +69,7 @@ fn slower_the_nearer(e: &Evidence<'_>, threads: usize) -> Judged {
     let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
     let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
     all_of([
-        at_least(
-            "one lock over locks side by side",
-            ratio(shared, &dense),
-            1.0,
-        ),
+        at_least("one lock over locks side by side", ratio(shared, &dense), 1.0),
         at_least("side by side over apart", ratio(dense, padded), 1.0),
     ])
 }
@@ -250,11 +239,7 @@ const COHERENCE: Experiment = Experiment {
             |e| {
                 let apart = series(WAYS[MUTEX].0, PADDED);
                 let (threads, all) = on_all_cores(e, &apart)?;
-                at_most(
-                    &format!("{threads} threads over one"),
-                    ratio(all, e.at(&apart, 1.0)),
-                    1.2,
-                )
+                at_most(&format!("{threads} threads over one"), ratio(all, e.at(&apart, 1.0)), 1.2)
             },
         ),
         // In subcase (c), without false sharing, the cases (1) to (3) should scale as well. The
@@ -335,11 +320,7 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
     let threads = most(e)?;
     let at = |place| e.at(&series(way, place), threads as f64);
     let slower = ratio(at(DENSE), at(PADDED))?;
-    at_least(
-        &format!("side by side over apart with {threads} threads"),
-        slower,
-        2.0,
-    )
+    at_least(&format!("side by side over apart with {threads} threads"), slower, 2.0)
 }
 
 /// The note's locks on a line: its machine's Java objects have a header of 12 bytes and an alignment of 8.
@@ -380,17 +361,11 @@ fn factors(e: &Evidence<'_>) -> Vec<Curve> {
         let factor = ratio(at(place), at(PADDED)).ok()?;
         Some(((index + 1) as f64, factor))
     };
-    let labels = [
-        "one place (a) over apart (c)",
-        "dense (b) over apart (c)",
-        "64 B apart over 128 B apart",
-    ];
+    let labels =
+        ["one place (a) over apart (c)", "dense (b) over apart (c)", "64 B apart over 128 B apart"];
     let curves = labels.into_iter().zip(PLACES).map(|(label, (place, _))| {
         let bars = (0..WAYS.len()).filter_map(|index| bar(index, place));
-        Curve {
-            label: label.to_owned(),
-            points: bars.collect(),
-        }
+        Curve { label: label.to_owned(), points: bars.collect() }
     });
     curves.filter(|curve| !curve.points.is_empty()).collect()
 }
@@ -409,9 +384,7 @@ fn coherence_cases(machine: &Machine) -> Vec<Case> {
     if on_cores(machine).iter().all(|&threads| threads < cores) {
         let apart = PLACES.len() - 1;
         cases.extend(
-            [0, 1, 2, MUTEX]
-                .into_iter()
-                .filter_map(|way| case(machine, way, apart, cores)),
+            [0, 1, 2, MUTEX].into_iter().filter_map(|way| case(machine, way, apart, cores)),
         );
     }
     cases

@@ -32,10 +32,7 @@ pub(super) const MATRIX: Experiment = Experiment {
             in a guest whose host hides it. A pair that is much faster than its block may be two \
             hyper-threads of one core.",
     plot: Some(Plot {
-        shape: Shape::Heat {
-            depth: "CPU",
-            mirrored: true,
-        },
+        shape: Shape::Heat { depth: "CPU", mirrored: true },
         x: Axis::linear("CPU"),
         y: Axis::linear("round trip"),
         unit: Unit::Nanoseconds,
@@ -190,10 +187,7 @@ const SURE: f64 = 0.9;
 fn shared<P: PartialEq>(locations: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
     let mut groups: Vec<(P, Vec<usize>)> = Vec::new();
     for location in locations {
-        match groups
-            .iter_mut()
-            .find(|(shared, _)| *shared == of(location))
-        {
+        match groups.iter_mut().find(|(shared, _)| *shared == of(location)) {
             Some((_, cpus)) => cpus.push(location.cpu),
             None => groups.push((of(location), vec![location.cpu])),
         }
@@ -221,9 +215,7 @@ fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> 
         );
         return Err(too_few(e, &reason));
     }
-    let trips = trips
-        .into_iter()
-        .map(|(one, other, time)| (one.cpu, other.cpu, time));
+    let trips = trips.into_iter().map(|(one, other, time)| (one.cpu, other.cpu, time));
     let found = clusters(&trips.collect::<Vec<_>>());
     let found = found.ok_or_else(|| too_few(e, "not every pair of CPUs was measured"))?;
     Ok((found, locations))
@@ -264,9 +256,7 @@ fn in_words(groups: &Groups) -> String {
 fn paired(e: &Evidence<'_>, trips: &[Trip]) -> Vec<CpuLocation> {
     let mut locations = e.machine.cpu_order.locations().to_vec();
     locations.retain(|location| {
-        trips
-            .iter()
-            .any(|(one, other, _)| location == one || location == other)
+        trips.iter().any(|(one, other, _)| location == one || location == other)
     });
     locations
 }
@@ -277,12 +267,7 @@ type Trip = (CpuLocation, CpuLocation, Interval);
 /// Returns the measured round trips, each with its two CPUs.
 fn trips(e: &Evidence<'_>) -> Testable<Vec<Trip>> {
     let locations = e.machine.cpu_order.locations();
-    let location = |cpu: f64| {
-        locations
-            .iter()
-            .find(|location| location.cpu as f64 == cpu)
-            .copied()
-    };
+    let location = |cpu: f64| locations.iter().find(|location| location.cpu as f64 == cpu).copied();
     let mut trips = Vec::new();
     for curve in e.curves() {
         let first = curve.label.parse().ok().and_then(location);
@@ -316,10 +301,8 @@ fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Inte
     match &trips[..] {
         &[shortest, .., longest] => Ok([shortest, longest]),
         _ => {
-            let reason = format!(
-                "the test needs two pairs of CPUs, and there is {} here",
-                trips.len()
-            );
+            let reason =
+                format!("the test needs two pairs of CPUs, and there is {} here", trips.len());
             Err(too_few(e, &reason))
         }
     }

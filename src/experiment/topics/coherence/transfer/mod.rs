@@ -13,10 +13,8 @@ pub(crate) mod states;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, states::STATES, matrix::MATRIX];
 
-const WAYS: [(&str, RoundTripWay); 2] = [
-    ("loads and stores", RoundTripWay::Store),
-    ("lock cmpxchg", RoundTripWay::CompareExchange),
-];
+const WAYS: [(&str, RoundTripWay); 2] =
+    [("loads and stores", RoundTripWay::Store), ("lock cmpxchg", RoundTripWay::CompareExchange)];
 
 /// Returns the place of a nearness on the axis.
 fn place(near: Nearness) -> f64 {
@@ -141,12 +139,7 @@ fn own_miss() -> Case {
 }
 
 pub(crate) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
-    RemoteSetup {
-        held,
-        want,
-        others,
-        seed: 1,
-    }
+    RemoteSetup { held, want, others, seed: 1 }
 }
 
 /// Evidence on whether two CPUs are two cores: the time of dependent loads, and the round trip of a word.
@@ -168,11 +161,7 @@ pub(crate) fn round_trip(cpus: [usize; 2], x: f64) -> Case {
 /// `here`.
 pub(crate) fn walks_and_trip(cpus: [usize; 2], [there, here]: [f64; 2]) -> [Case; 3] {
     [
-        Case::new(
-            WALK,
-            there,
-            remote(Held::Modified, Want::Read, vec![cpus[1]]),
-        ),
+        Case::new(WALK, there, remote(Held::Modified, Want::Read, vec![cpus[1]])),
         Case::new(WALK, here, remote(Held::Own, Want::Read, Vec::new())),
         round_trip(cpus, there),
     ]
@@ -187,10 +176,7 @@ pub(crate) fn walks_and_trip(cpus: [usize; 2], [there, here]: [f64; 2]) -> [Case
 pub(crate) fn two_cores(e: &Evidence<'_>, [there, here]: [f64; 2]) -> Testable<()> {
     e.machine.cpu_order.two_cores()?;
     let has_trip = e.points.iter().any(|point| point.series == TRIP);
-    match (
-        e.at(TRIP, there),
-        ratio(e.at(WALK, there), e.at(WALK, here)),
-    ) {
+    match (e.at(TRIP, there), ratio(e.at(WALK, there), e.at(WALK, here))) {
         (Err(Untestable(reason)), Ok(walk)) if has_trip && walk.hi < ON_THEIR_WAY => {
             Err(Untestable(format!(
                 "{reason}; and loads of lines that the other CPU modified take only {walk} times \

@@ -11,13 +11,7 @@ const ADDITIONS: &str = "locked addition";
 const FENCED: &str = "locked addition, a fence behind it";
 
 /// The states of the lines, in the order of the horizontal axis.
-const HELD: [Held; 5] = [
-    Held::Own,
-    Held::Exclusive,
-    Held::Modified,
-    Held::Shared,
-    Held::Nowhere,
-];
+const HELD: [Held; 5] = [Held::Own, Held::Exclusive, Held::Modified, Held::Shared, Held::Nowhere];
 
 fn held_at(held: Held) -> f64 {
     let index = HELD.iter().position(|other| *other == held);
@@ -105,11 +99,7 @@ pub(super) const STATES: Experiment = Experiment {
             |e| {
                 on_two_cores(e)?;
                 let at = |held| e.at(ADDITIONS, held_at(held));
-                at_least(
-                    "shared over own",
-                    ratio(at(Held::Shared), at(Held::Own)),
-                    3.0,
-                )
+                at_least("shared over own", ratio(at(Held::Shared), at(Held::Own)), 3.0)
             },
         )
         .holding("The core waits for each line before it begins the next addition.")
@@ -166,11 +156,7 @@ pub(crate) fn upgrade(shared: Reading, own: Reading, addition: Reading) -> Testa
 /// Returns the latency of an upgrade, in locked additions.
 pub(crate) fn cost_of_upgrade(e: &Evidence<'_>) -> Testable<Interval> {
     let at = |series, held| e.at(series, held_at(held));
-    upgrade(
-        at(FENCED, Held::Shared)?,
-        at(FENCED, Held::Own)?,
-        at(ADDITIONS, Held::Own)?,
-    )
+    upgrade(at(FENCED, Held::Shared)?, at(FENCED, Held::Own)?, at(ADDITIONS, Held::Own)?)
 }
 
 /// Checks that the two CPUs are two cores.
@@ -183,16 +169,10 @@ fn equally_near(cpu_order: &CpuOrder) -> Vec<usize> {
     let (Some(nearest), [own, others @ ..]) = (cpu_order.nearest(), cpu_order.locations()) else {
         return Vec::new();
     };
-    let mut near: Vec<_> = others
-        .iter()
-        .filter(|location| own.to(location) == nearest)
-        .collect();
+    let mut near: Vec<_> = others.iter().filter(|location| own.to(location) == nearest).collect();
     order::by_key(&mut near, |location| (location.core, location.cpu));
     near.dedup_by_key(|location| location.core);
-    near.into_iter()
-        .map(|location| location.cpu)
-        .take(MOST_READERS)
-        .collect()
+    near.into_iter().map(|location| location.cpu).take(MOST_READERS).collect()
 }
 
 /// Judges whether copies are invalidated at the same time. All readers are as near as the one, so that the
@@ -228,11 +208,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             _ => vec![cpus[1]],
         };
         let x = held_at(held);
-        let ways = [
-            (LOADS, Want::Read),
-            (ADDITIONS, Want::Own),
-            (FENCED, Want::OwnFenced),
-        ];
+        let ways = [(LOADS, Want::Read), (ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)];
         let loads_the_same = |series| held == Held::Shared && series == LOADS;
         for (series, want) in ways.into_iter().filter(|of| !loads_the_same(of.0)) {
             let case = Case::new(series, x, remote(held, want, others.clone()));

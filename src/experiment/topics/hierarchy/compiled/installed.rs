@@ -112,9 +112,7 @@ fn trace(mut child: Child) -> Testable<Vec<Levels>> {
         Ok(_) if !ended || status.success() => Ok(levels),
         Err(error) if status.success() || status.code().is_none() => Err(error),
         // The status of a compiler that exits at once says more than the broken pipe of its input.
-        _ => Err(Untestable(format!(
-            "the compiler failed under valgrind's lackey: {status}"
-        ))),
+        _ => Err(Untestable(format!("the compiler failed under valgrind's lackey: {status}"))),
     }
 }
 

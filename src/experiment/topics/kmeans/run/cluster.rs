@@ -33,10 +33,7 @@ pub(crate) trait Cluster: Default + Send + Sync + 'static {
 /// Returns the centroid of the summed points, or `None` without points.
 pub(crate) fn mean_of(sums: &Sum) -> Option<Point> {
     let count = sums.count as f64;
-    (sums.count > 0).then(|| Point {
-        x: sums.x / count,
-        y: sums.y / count,
-    })
+    (sums.count > 0).then(|| Point { x: sums.x / count, y: sums.y / count })
 }
 
 /// A point that any thread may read. A read during a write may mix old and new coordinates.
@@ -50,10 +47,7 @@ impl Mean {
     #[inline]
     pub(crate) fn get(&self) -> Point {
         let number = |bits: &AtomicU64| f64::from_bits(bits.load(Ordering::Relaxed));
-        Point {
-            x: number(&self.x),
-            y: number(&self.y),
-        }
+        Point { x: number(&self.x), y: number(&self.y) }
     }
 
     pub(crate) fn set(&self, point: Point) {
@@ -118,10 +112,7 @@ mod tests {
     #[test]
     fn a_cluster_is_one_line_and_a_padded_one_keeps_its_mean_apart() {
         assert_eq!((size_of::<OneLine>(), align_of::<OneLine>()), (LINE, LINE));
-        assert_eq!(
-            offset_of!(OneLine, mean) / LINE,
-            offset_of!(OneLine, sums) / LINE
-        );
+        assert_eq!(offset_of!(OneLine, mean) / LINE, offset_of!(OneLine, sums) / LINE);
         assert_eq!((size_of::<Padded>(), offset_of!(Padded, sums)), (256, 128));
     }
 
@@ -134,15 +125,9 @@ mod tests {
         assert_eq!(cluster.mean().get(), Point { x: 2.0, y: 4.0 });
         // The sums were cleared, and a mean without points stays in place.
         assert!(cluster.compute_new_mean());
-        cluster.add(Point {
-            x: 2.0,
-            y: 4.0 + EPSILON / 2.0,
-        });
+        cluster.add(Point { x: 2.0, y: 4.0 + EPSILON / 2.0 });
         assert!(cluster.compute_new_mean());
-        cluster.add(Point {
-            x: 2.0,
-            y: 4.0 + EPSILON * 2.0,
-        });
+        cluster.add(Point { x: 2.0, y: 4.0 + EPSILON * 2.0 });
         assert!(!cluster.compute_new_mean());
     }
 

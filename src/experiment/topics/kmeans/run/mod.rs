@@ -87,10 +87,7 @@ impl Problem {
     fn new(points: usize) -> Testable<Arc<Self>> {
         let mut points = vec![Point::default(); points];
         let first = kmeans::scatter(&mut points).ok_or_else(|| {
-            Untestable(format!(
-                "{} points are not {CLUSTERS} clusters",
-                points.len()
-            ))
+            Untestable(format!("{} points are not {CLUSTERS} clusters", points.len()))
         })?;
         Ok(Arc::new(Problem { points, first }))
     }
@@ -163,15 +160,8 @@ impl Setup for KMeansSetup {
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
-                let worker = |(index, &cpu)| {
-                    Worker::new(
-                        cpu,
-                        Task {
-                            run: Arc::clone(&run),
-                            index,
-                        },
-                    )
-                };
+                let worker =
+                    |(index, &cpu)| Worker::new(cpu, Task { run: Arc::clone(&run), index });
                 cpus.iter().enumerate().map(worker).collect()
             }
         };
@@ -229,18 +219,12 @@ impl Clustering {
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
         let worker = |(index, &cpu)| Worker::new(cpu, ToRest { run, index });
         let mut workers: Vec<Worker<'_>> = cpus.iter().enumerate().map(worker).collect();
-        let options = RoundOptions {
-            ahead: 0,
-            keep_on: false,
-        };
+        let options = RoundOptions { ahead: 0, keep_on: false };
         // Threads wait for each other in every step, so the round begins when all have arrived.
         host.thread_group(&mut workers, options, &mut |group| {
             group.round(1);
         })?;
-        Ok(Clustering {
-            iterations: run.iterations(),
-            means: run.means(),
-        })
+        Ok(Clustering { iterations: run.iterations(), means: run.means() })
     }
 
     /// Like [`find`](Self::find), but finds each clustering once per process and shares it.

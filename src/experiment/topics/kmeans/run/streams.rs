@@ -27,13 +27,8 @@ impl Grouped {
     /// Returns the cluster with its mean moved to the centroid of its points.
     fn compute_mean(self) -> Self {
         let mut sums = Sum::default();
-        self.points
-            .iter()
-            .for_each(|point| sums.add(point.x, point.y));
-        Grouped {
-            mean: mean_of(&sums).unwrap_or(self.mean),
-            ..self
-        }
+        self.points.iter().for_each(|point| sums.add(point.x, point.y));
+        Grouped { mean: mean_of(&sums).unwrap_or(self.mean), ..self }
     }
 }
 
@@ -63,9 +58,8 @@ impl State {
                 groups
             });
         let groups = groups.unwrap_or_else(none).into_par_iter().zip(before);
-        let clusters: Vec<Grouped> = groups
-            .map(|(points, &mean)| Grouped { mean, points })
-            .collect();
+        let clusters: Vec<Grouped> =
+            groups.map(|(points, &mean)| Grouped { mean, points }).collect();
         let clusters = clusters.into_par_iter().map(Grouped::compute_mean);
         let clusters: Vec<Grouped> = clusters.collect();
         let mut pairs = clusters.iter().zip(before);
@@ -111,10 +105,7 @@ impl Streams {
             return Err(Untestable(why.to_owned()));
         }
         let state = State {
-            part: problem
-                .points
-                .len()
-                .div_ceil(PARTS_A_THREAD * threads.max(1)),
+            part: problem.points.len().div_ceil(PARTS_A_THREAD * threads.max(1)),
             means: problem.first_means().collect(),
             problem,
             iterations: 0,

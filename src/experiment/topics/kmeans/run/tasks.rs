@@ -208,10 +208,7 @@ pub(crate) fn trace(points: Range<usize>, operations: u64, sink: &mut dyn FnMut(
     const LINE: usize = crate::mem::LINE;
     for _ in 0..operations {
         for point in points.clone() {
-            sink(Access::load(
-                CLUSTERS * LINE + point * POINT as usize,
-                POINT,
-            ));
+            sink(Access::load(CLUSTERS * LINE + point * POINT as usize, POINT));
             (0..CLUSTERS).for_each(|mean| sink(Access::load(mean * LINE, POINT)));
         }
     }
@@ -278,10 +275,7 @@ mod tests {
         for (tasks, threads) in [(1, 1), (8, 3), (4, 4), (10, 1)] {
             let noted = Arc::new(Noted::default());
             let run = in_threads(&noted, tasks, threads, false);
-            assert_eq!(
-                (run.iterations(), noted.resets.load(Ordering::Relaxed)),
-                (3, 1)
-            );
+            assert_eq!((run.iterations(), noted.resets.load(Ordering::Relaxed)), (3, 1));
             let mut seen = lock(&noted.seen);
             assert_eq!(seen.len(), 3 * 2 * tasks);
             for (number, step) in seen.chunks_mut(tasks).enumerate() {

@@ -23,10 +23,7 @@ struct Listed {
 
 impl Listed {
     fn at(mean: Point) -> Self {
-        Listed {
-            mean,
-            points: Mutex::default(),
-        }
+        Listed { mean, points: Mutex::default() }
     }
 }
 
@@ -38,10 +35,7 @@ pub(crate) struct Lists {
 
 impl Lists {
     pub(crate) fn new(problem: Arc<Problem>) -> Self {
-        Lists {
-            problem,
-            clusters: RwLock::new(Arc::new([])),
-        }
+        Lists { problem, clusters: RwLock::new(Arc::new([])) }
     }
 
     fn clusters(&self) -> Arc<[Listed]> {
@@ -100,10 +94,7 @@ pub(crate) struct Shared<C> {
 impl<C: Cluster> Shared<C> {
     pub(crate) fn in_turn(problem: Arc<Problem>) -> Self {
         let none = problem.points.iter().map(|_| AtomicUsize::new(0));
-        Shared {
-            my_cluster: Some(none.collect()),
-            ..Self::at_once(problem)
-        }
+        Shared { my_cluster: Some(none.collect()), ..Self::at_once(problem) }
     }
 
     pub(crate) fn at_once(problem: Arc<Problem>) -> Self {
@@ -117,10 +108,7 @@ impl<C: Cluster> Shared<C> {
     /// Returns the index of the cluster with the nearest mean; of several, the first.
     #[inline(always)]
     fn closest(&self, point: Point) -> usize {
-        nearest_of(
-            self.clusters.iter().map(|cluster| cluster.mean().get()),
-            point,
-        )
+        nearest_of(self.clusters.iter().map(|cluster| cluster.mean().get()), point)
     }
 }
 
@@ -136,9 +124,7 @@ impl<C: Cluster> Variant for Shared<C> {
             }
             return;
         };
-        let points = mine[points.clone()]
-            .iter()
-            .zip(&self.problem.points[points]);
+        let points = mine[points.clone()].iter().zip(&self.problem.points[points]);
         if step == 0 {
             for (mine, &point) in points {
                 mine.store(self.closest(point), Ordering::Relaxed);
@@ -206,10 +192,7 @@ impl OwnSums {
 impl Variant for OwnSums {
     fn part(&self, _: usize, task: usize, points: Range<usize>) {
         let held = read(&self.means);
-        let means = Means {
-            x: &held[0],
-            y: &held[1],
-        };
+        let means = Means { x: &held[0], y: &held[1] };
         let mut sums = [Sum::default(); CLUSTERS];
         let (xs, ys) = (&self.xs[points.clone()], &self.ys[points]);
         add_to_nearest(self.way, xs, ys, means, &mut sums);
@@ -220,16 +203,11 @@ impl Variant for OwnSums {
         let mut sums = [Sum::default(); CLUSTERS];
         for task in &self.sums {
             let task = lock(&task.0);
-            sums.iter_mut()
-                .zip(&*task)
-                .for_each(|(all, own)| all.merge(own));
+            sums.iter_mut().zip(&*task).for_each(|(all, own)| all.merge(own));
         }
         let before = self.means();
-        let after: Vec<Point> = before
-            .iter()
-            .zip(&sums)
-            .map(|(mean, sums)| mean_of(sums).unwrap_or(*mean))
-            .collect();
+        let after: Vec<Point> =
+            before.iter().zip(&sums).map(|(mean, sums)| mean_of(sums).unwrap_or(*mean)).collect();
         self.set(after.iter().copied());
         let mut pairs = before.iter().zip(&after);
         pairs.all(|(before, after)| after.near(*before, EPSILON))

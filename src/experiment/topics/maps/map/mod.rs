@@ -180,10 +180,7 @@ impl Share {
 impl Tally {
     /// Adds up two tallies.
     pub fn with(self, other: Tally) -> Tally {
-        Tally {
-            added: self.added + other.added,
-            removed: self.removed + other.removed,
-        }
+        Tally { added: self.added + other.added, removed: self.removed + other.removed }
     }
 }
 
@@ -220,12 +217,7 @@ impl Stripes {
         let places = count * apart;
         let locks = (0..places.div_ceil(LOCKS)).map(|_| LockLine::default());
         let sizes = (0..places.div_ceil(SIZES)).map(|_| SizeLine::default());
-        Stripes {
-            count,
-            apart,
-            locks: locks.collect(),
-            sizes: sizes.collect(),
-        }
+        Stripes { count, apart, locks: locks.collect(), sizes: sizes.collect() }
     }
 
     /// Returns the number of stripes.

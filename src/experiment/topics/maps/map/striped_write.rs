@@ -73,9 +73,7 @@ enum Change {
 impl Table {
     fn new(buckets: usize) -> Self {
         let heads = (0..buckets).map(|_| AtomicPtr::new(ptr::null_mut()));
-        Table {
-            heads: heads.collect(),
-        }
+        Table { heads: heads.collect() }
     }
 
     fn head(&self, hash: usize) -> &AtomicPtr<Node> {
@@ -199,9 +197,9 @@ impl StripedWriteMap {
             // pointer; nodes are freed only through `&mut self`.
             let node = unsafe { &*at };
             if node.key == key {
-                let keep = before.iter().fold(node.next, |rest, node: &&Node| {
-                    new_node(node.key, node.value, rest)
-                });
+                let keep = before
+                    .iter()
+                    .fold(node.next, |rest, node: &&Node| new_node(node.key, node.value, rest));
                 return keep;
             }
             before.push(node);
@@ -304,8 +302,6 @@ impl SharedMap for StripedWriteMap {
 
     fn len(&self) -> usize {
         let sizes = 0..self.stripes.count();
-        sizes
-            .map(|stripe| self.stripes.size(stripe).load(Ordering::Acquire) as usize)
-            .sum()
+        sizes.map(|stripe| self.stripes.size(stripe).load(Ordering::Acquire) as usize).sum()
     }
 }

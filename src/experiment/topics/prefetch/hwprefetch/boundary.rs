@@ -9,11 +9,8 @@ use crate::stats::Interval;
 /// The series of runs: of 16 lines, of 32 inside a page, and of 32 of which half cross the end of a page.
 type Series = [&'static str; 3];
 
-const SMALL: Series = [
-    "runs of 16 lines",
-    "runs of 32 lines",
-    "runs of 32 lines, half of them across pages",
-];
+const SMALL: Series =
+    ["runs of 16 lines", "runs of 32 lines", "runs of 32 lines, half of them across pages"];
 
 /// The same in pages of 2 MiB, where half of the long runs cross a multiple of 4 KiB.
 const LARGE: Series = [
@@ -78,11 +75,7 @@ pub(crate) const PAGES: Experiment = Experiment {
                         "in pages of 4 KiB, with the page walk of the crossing",
                     ),
                 };
-                let RunCosts {
-                    begin,
-                    line,
-                    crossing,
-                } = costs;
+                let RunCosts { begin, line, crossing } = costs;
                 if_prefetched(e, signed_ratio(line, begin), || {
                     // A difference, because a prefetcher that brings whole runs leaves almost no
                     // cost per line.

@@ -37,11 +37,7 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
     let seed = machine.seed;
     let order = match elements {
         1 => Order::Random { seed },
-        _ => Order::Runs {
-            elements,
-            path,
-            seed,
-        },
+        _ => Order::Runs { elements, path, seed },
     };
     lines(machine, order)
 }
@@ -65,10 +61,9 @@ fn if_prefetched(
     let next = next?;
     let at_work = at_most("a step to the next line over a random step", next, 0.5)?;
     match at_work.verdict {
-        Verdict::Holds => noted(
-            judge(),
-            format!("a step to the next line takes {next} times a random step"),
-        ),
+        Verdict::Holds => {
+            noted(judge(), format!("a step to the next line takes {next} times a random step"))
+        }
         Verdict::Inconclusive => Ok(Judgement::in_words(at_work.verdict, at_work.numbers)),
         _ => Ok(untestable(at_work, "no prefetcher is at work here")),
     }
@@ -96,11 +91,7 @@ impl Setup for SwitchedOffSetup {
         let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
         let off = ready.switch_off()?;
         let kernel = Box::new(WhileOff { kernel, _off: off });
-        Ok(Workload::Steady {
-            kernel,
-            period,
-            beside: None,
-        })
+        Ok(Workload::Steady { kernel, period, beside: None })
     }
 }
 
@@ -141,11 +132,7 @@ pub(crate) const BACKWARD: Experiment = Experiment {
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let seed = machine.seed;
-        let sizes = if machine.full {
-            machine.working_sets()
-        } else {
-            vec![machine.in_memory()]
-        };
+        let sizes = if machine.full { machine.working_sets() } else { vec![machine.in_memory()] };
         let orders = [
             (FORWARDS, Order::Sequential),
             (BACKWARDS, Order::Backward),
@@ -205,16 +192,9 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
             page may also learn the triangular steps.",
     plot: plot(Axis::log("lines of a run")),
     cases: |machine| {
-        let lengths: &[usize] = if machine.full {
-            &[8, 16, 32, PAGE_LINES]
-        } else {
-            &[PAGE_LINES]
-        };
-        let paths = [
-            (FORWARDS, Path::Forward),
-            (TRIANGULAR, Path::Triangular),
-            (RANDOM, Path::Random),
-        ];
+        let lengths: &[usize] = if machine.full { &[8, 16, 32, PAGE_LINES] } else { &[PAGE_LINES] };
+        let paths =
+            [(FORWARDS, Path::Forward), (TRIANGULAR, Path::Triangular), (RANDOM, Path::Random)];
         let mut cases = Vec::new();
         for &length in lengths {
             for (series, path) in paths {
@@ -234,11 +214,7 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
              random steps: the prefetcher does not recognise them",
             |e| {
                 if_prefetched(e, in_a_page(e, FORWARDS, RANDOM), || {
-                    at_least(
-                        "triangular over random",
-                        in_a_page(e, TRIANGULAR, RANDOM),
-                        0.8,
-                    )
+                    at_least("triangular over random", in_a_page(e, TRIANGULAR, RANDOM), 0.8)
                 })
             },
         )
@@ -292,10 +268,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     )),
     cases: |machine| {
         let seed = machine.seed;
-        let orders = [
-            (FORWARDS, Order::Sequential),
-            (RANDOM, Order::Random { seed }),
-        ];
+        let orders = [(FORWARDS, Order::Sequential), (RANDOM, Order::Random { seed })];
         let walks = orders.map(|(series, order)| (series, lines(machine, order)));
         let on = walks.map(|(series, walk)| Case::new(series, ON, walk));
         let off = walks.map(|(series, walk)| Case::new(series, OFF, SwitchedOffSetup { walk }));
@@ -317,13 +290,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
             drepper("6.3.1"),
             "with all prefetchers off, a step to the next line costs at least half of a random \
              step",
-            |e| {
-                at_least(
-                    "forwards over random, off",
-                    forwards_over_random(e, OFF),
-                    0.5,
-                )
-            },
+            |e| at_least("forwards over random, off", forwards_over_random(e, OFF), 0.5),
         ),
     ],
     ..Experiment::PLAIN

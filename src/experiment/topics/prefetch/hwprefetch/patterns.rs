@@ -65,10 +65,8 @@ pub(crate) const TRIGGER: Experiment = Experiment {
                 let alone = lines.iter().map(|line| line.1).reduce(Interval::least);
                 let next = alone.map_or(Ok(first), |least| signed_ratio(least, first));
                 let judged = if_prefetched(e, next, || early(e, cost(2.0)?, first));
-                let misses = lines
-                    .iter()
-                    .take_while(|line| line.1.middle() >= first.middle() / 2.0)
-                    .last();
+                let misses =
+                    lines.iter().take_while(|line| line.1.middle() >= first.middle() / 2.0).last();
                 let misses = misses.map_or(1.0, |line| line.0);
                 noted(
                     judged,
@@ -85,11 +83,7 @@ pub(crate) const TRIGGER: Experiment = Experiment {
 /// work of another prefetcher, which waits for no pattern. Runs of two and of four lines begin with a pair.
 fn early(e: &Evidence<'_>, second: Interval, first: Interval) -> Judged {
     const HALF: f64 = 0.5;
-    let second = at_least(
-        "second line over the first",
-        signed_ratio(second, first),
-        HALF,
-    )?;
+    let second = at_least("second line over the first", signed_ratio(second, first), HALF)?;
     if second.verdict == Verdict::Holds {
         return Ok(second);
     }
@@ -105,11 +99,7 @@ fn early(e: &Evidence<'_>, second: Interval, first: Interval) -> Judged {
 }
 
 fn run_lengths(machine: &Machine) -> &'static [usize] {
-    if machine.full {
-        &[1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32]
-    } else {
-        &[1, 2, 3, 4, 8]
-    }
+    if machine.full { &[1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32] } else { &[1, 2, 3, 4, 8] }
 }
 
 /// What lines cost at least.
@@ -182,11 +172,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
             drepper("6.3.1"),
             "in memory, a step to the next line costs less than half of a random step",
             |e| {
-                at_most(
-                    "stride 64 over random",
-                    strided_over_random(e, STRIDED, RANDOM, LINE),
-                    0.5,
-                )
+                at_most("stride 64 over random", strided_over_random(e, STRIDED, RANDOM, LINE), 0.5)
             },
         ),
         // Prefetching's big weakness is that it cannot cross page boundaries.
@@ -349,15 +335,10 @@ fn staggered(lines: usize) -> usize {
 fn knee(points: &[(f64, Interval)]) -> Judged {
     let least = points.iter().map(|point| point.1).reduce(Interval::least);
     let ([(first, _), .., (last, most)], Some(least)) = (points, least) else {
-        return Err(Untestable(
-            "a knee needs at least two measured numbers of streams".to_owned(),
-        ));
+        return Err(Untestable("a knee needs at least two measured numbers of streams".to_owned()));
     };
-    let rise = at_least(
-        "the largest number of streams over the cheapest",
-        ratio(*most, least),
-        2.0,
-    )?;
+    let rise =
+        at_least("the largest number of streams over the cheapest", ratio(*most, least), 2.0)?;
     match rise.verdict {
         Verdict::Holds => {}
         Verdict::DoesNotHold => {
@@ -371,14 +352,9 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
     let below = points.iter().rfind(|point| point.1.hi < mean.lo);
     let not_above = points.iter().rposition(|point| point.1.lo <= mean.hi);
     let lo = below.map_or(*first, |point| point.0);
-    let hi = not_above.map_or(*first, |index| {
-        points.get(index + 1).map_or(*last, |point| point.0)
-    });
+    let hi = not_above.map_or(*first, |index| points.get(index + 1).map_or(*last, |point| point.0));
     let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 16.0);
-    noted(
-        judged,
-        format!("{least} core cycles per line at least, {most} with the most streams"),
-    )
+    noted(judged, format!("{least} core cycles per line at least, {most} with the most streams"))
 }
 
 #[cfg(test)]

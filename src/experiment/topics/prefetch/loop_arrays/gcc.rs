@@ -32,16 +32,7 @@ impl Compiled {
     /// Returns the function's assembly source.
     pub(super) fn assembly(self) -> Testable<String> {
         let option = (self != Compiled::Plain).then_some(OPTION);
-        let mut arguments = vec![
-            "-x",
-            "c",
-            "-O2",
-            "-ffreestanding",
-            "-fno-pic",
-            "-S",
-            "-o",
-            "-",
-        ];
+        let mut arguments = vec!["-x", "c", "-O2", "-ffreestanding", "-fno-pic", "-S", "-o", "-"];
         arguments.extend(["-fcf-protection=none", "-fno-stack-protector"]);
         arguments.push("-fno-asynchronous-unwind-tables");
         arguments.extend(option);
@@ -77,29 +68,13 @@ fn linked(assembly: &str) -> Testable<Vec<u8>> {
 fn linked_in(folder: &Path, assembly: &str) -> Testable<Vec<u8>> {
     let output = folder.join("sum.bin");
     let Some(name) = output.to_str() else {
-        return Err(Untestable(
-            "the temporary folder's name is not UTF-8".to_owned(),
-        ));
+        return Err(Untestable("the temporary folder's name is not UTF-8".to_owned()));
     };
     let linker = "-Wl,--oformat=binary,--build-id=none,-Ttext=0,-e0";
-    gcc(
-        &[
-            "-x",
-            "assembler",
-            "-nostdlib",
-            "-static",
-            linker,
-            "-o",
-            name,
-        ],
-        assembly,
-    )?;
+    gcc(&["-x", "assembler", "-nostdlib", "-static", linker, "-o", name], assembly)?;
     let code = std::fs::read(&output)?;
     match code.is_empty() || code.len() > MOST {
-        true => Err(Untestable(format!(
-            "gcc produced {} bytes of code",
-            code.len()
-        ))),
+        true => Err(Untestable(format!("gcc produced {} bytes of code", code.len()))),
         false => Ok(code),
     }
 }

@@ -45,9 +45,7 @@ const DIALS: [Dial; 3] = [
     },
 ];
 
-const EVERY: &[usize] = &[
-    1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128,
-];
+const EVERY: &[usize] = &[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128];
 
 impl Dial {
     fn distances(&self, machine: &Machine) -> &'static [usize] {
@@ -77,10 +75,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             curves show this. Latency over work, rounded up, is the distance that the formula \
             asks for. If the work is so short that this is a dozen nodes, the number of fill \
             buffers of the core may limit the prefetches in flight.",
-    plot: Some(Plot::cycles(
-        Axis::log("nodes ahead"),
-        Axis::log("time per node"),
-    )),
+    plot: Some(Plot::cycles(Axis::log("nodes ahead"), Axis::log("time per node"))),
     cases,
     curves,
     events: events::PREFETCHES,
@@ -216,10 +211,7 @@ fn latency(e: &Evidence<'_>) -> Testable<Reading> {
 
 /// Returns the least and the greatest distance that the model gives for the measured intervals.
 fn formula(latency: Interval, work: Interval) -> (u32, u32) {
-    (
-        steps_ahead(latency.lo, work.hi),
-        steps_ahead(latency.hi, work.lo),
-    )
+    (steps_ahead(latency.lo, work.hi), steps_ahead(latency.hi, work.lo))
 }
 
 /// Returns the least distance at which a node takes no more than 1.1 times the best time.
@@ -237,9 +229,7 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     let last = times.len() - 1;
     let hi = first_good.unwrap_or(last);
     // The last distance that is certainly too short. The next may be long enough.
-    let near = times[..hi]
-        .iter()
-        .rposition(|point| point.1.lo > GOOD * best.hi);
+    let near = times[..hi].iter().rposition(|point| point.1.lo > GOOD * best.hi);
     let lo = near.map_or(times[0].0, |index| times[index].0 + 1.0);
     Ok(Interval::new(lo, times[hi].0))
 }
@@ -272,20 +262,14 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
             let modelled = |&(x, _): &(f64, Interval)| {
                 let distance = x as u32;
                 let lo = step_with_prefetch(latency.lo, work.lo, distance);
-                (
-                    x,
-                    Interval::new(lo, step_with_prefetch(latency.hi, work.hi, distance)),
-                )
+                (x, Interval::new(lo, step_with_prefetch(latency.hi, work.hi, distance)))
             };
             curves.push(Curve {
                 label: dial.model.to_owned(),
                 points: points.iter().map(modelled).collect(),
             });
         }
-        curves.push(Curve {
-            label: dial.series.to_owned(),
-            points,
-        });
+        curves.push(Curve { label: dial.series.to_owned(), points });
     }
     curves
 }
@@ -316,10 +300,7 @@ const COUNTED: Experiment = Experiment {
             should be late, at long distances few. Intel counts loads that meet a late prefetch; \
             AMD has no such event. AMD counts prefetches that fetched nothing; Intel since Ice \
             Lake counts prefetches that found their line in L2.",
-    plot: Some(Plot::cycles(
-        Axis::log("nodes ahead"),
-        Axis::log("time per step"),
-    )),
+    plot: Some(Plot::cycles(Axis::log("nodes ahead"), Axis::log("time per step"))),
     cases: |machine| {
         let mut cases: Vec<Case> = DISTANCES
             .into_iter()

@@ -117,18 +117,11 @@ fn cases(machine: &Machine) -> Vec<Case> {
         // Compared walks are measured one after the other.
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
-            let setup = HelperSetup {
-                working_set: bytes,
-                seed: machine.seed,
-                cpus,
-            };
+            let setup = HelperSetup { working_set: bytes, seed: machine.seed, cpus };
             cases.push(Case::new(series, x, setup).in_turn());
         }
         if machine.full || bytes == machine.in_memory() {
-            let five = Ahead {
-                hint: Hint::T0,
-                elements: 5,
-            };
+            let five = Ahead { hint: Hint::T0, elements: 5 };
             cases.push(Case::new(AHEAD, x, walk(Some(five))).in_turn());
         }
     }
@@ -154,22 +147,16 @@ fn has(e: &Evidence<'_>, series: &'static str) -> Testable<()> {
 fn slows(e: &Evidence<'_>, series: &'static str) -> Judged {
     has(e, series)?;
     let ranges = &e.machine.ranges;
-    all_of(
-        [("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| {
-            let slower = paired(e, series, PLAIN, range)?;
-            between(&format!("{series} over none, {name}"), slower, 1.0, 2.0)
-        }),
-    )
+    all_of([("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| {
+        let slower = paired(e, series, PLAIN, range)?;
+        between(&format!("{series} over none, {name}"), slower, 1.0, 2.0)
+    }))
 }
 
 /// Judges what a helper saves in memory.
 fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
     has(e, series)?;
-    at_most(
-        &format!("{series} over none"),
-        paired(e, series, PLAIN, e.machine.ranges.memory),
-        0.95,
-    )
+    at_most(&format!("{series} over none"), paired(e, series, PLAIN, e.machine.ranges.memory), 0.95)
 }
 
 /// Judges that no counted lead exceeds `LEAD`.
@@ -191,11 +178,7 @@ fn bounded(e: &Evidence<'_>) -> Judged {
     }
     let most = most.ok_or_else(|| Untestable("no lead was counted".to_owned()))?;
     Ok(Judgement {
-        verdict: if most <= LEAD {
-            Verdict::Holds
-        } else {
-            Verdict::DoesNotHold
-        },
+        verdict: if most <= LEAD { Verdict::Holds } else { Verdict::DoesNotHold },
         numbers: format!("at most {most} nodes ahead, {LEAD} allowed"),
         value: None,
     })
@@ -238,28 +221,15 @@ impl Setup for HelperSetup {
         let walk = |visit| SharedWalk::new(ring, visit);
         let walker = Worker::new(
             walker,
-            Walker {
-                walk: walk(Visit::Work(WORK))?,
-                ring,
-                limit: Arc::clone(&limit),
-                steps: 0,
-            },
+            Walker { walk: walk(Visit::Work(WORK))?, ring, limit: Arc::clone(&limit), steps: 0 },
         );
         let helper = Worker::new(
             helper,
-            Helper {
-                walk: walk(Visit::Lines)?,
-                limit: Arc::clone(&limit),
-                steps: 0,
-                goal: 0,
-            },
+            Helper { walk: walk(Visit::Lines)?, limit: Arc::clone(&limit), steps: 0, goal: 0 },
         );
         Ok(Workload::Threads {
             workers: vec![walker, helper],
-            timing: Timing::Helped {
-                period: count as u64,
-                limit,
-            },
+            timing: Timing::Helped { period: count as u64, limit },
         })
     }
 }
@@ -365,11 +335,7 @@ mod tests {
     use crate::untested;
 
     fn setup(cpus: [usize; 2]) -> HelperSetup {
-        HelperSetup {
-            working_set: 1 << 20,
-            seed: 5,
-            cpus,
-        }
+        HelperSetup { working_set: 1 << 20, seed: 5, cpus }
     }
 
     #[test]
@@ -383,17 +349,11 @@ mod tests {
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
         let region = Region::new(&mut bytes).unwrap();
         let subject = setup.prepare(region, &Context::here()).unwrap();
-        let Workload::Threads {
-            mut workers,
-            timing: Timing::Helped { limit, .. },
-        } = subject
+        let Workload::Threads { mut workers, timing: Timing::Helped { limit, .. } } = subject
         else {
             panic!("no helper");
         };
-        let options = RoundOptions {
-            ahead: 100_000,
-            keep_on: false,
-        };
+        let options = RoundOptions { ahead: 100_000, keep_on: false };
         let count = NODE.count(setup.working_set) as u64;
         let proofs = thread_group(&mut workers, options, |group| {
             [1, 5, 1000, 4 * count].map(|operations| {

@@ -96,11 +96,7 @@ pub(crate) const HINTS: Experiment = Experiment {
              takes less than 1.3 times as long as undisturbed",
             |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                at_most(
-                    "lap after NTA over undisturbed",
-                    ratio(period(2), period(0)),
-                    1.3,
-                )
+                at_most("lap after NTA over undisturbed", ratio(period(2), period(0)), 1.3)
             },
         )
         .failing("Lines fetched by NTA fill L2 like any other line."),
@@ -112,11 +108,7 @@ pub(crate) const HINTS: Experiment = Experiment {
              takes at least 1.3 times as long as undisturbed",
             |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                at_least(
-                    "lap after T0 over undisturbed",
-                    ratio(period(1), period(0)),
-                    1.3,
-                )
+                at_least("lap after T0 over undisturbed", ratio(period(1), period(0)), 1.3)
             },
         ),
     ],
@@ -124,12 +116,7 @@ pub(crate) const HINTS: Experiment = Experiment {
 
 /// Addresses that no program may load: null, the last page below the non-canonical hole, a kernel
 /// address, and a non-canonical address.
-const BAD: [usize; 4] = [
-    0,
-    0x7FFF_FFFF_F000,
-    0xFFFF_8000_0000_0000,
-    0x8000_0000_0000_0000,
-];
+const BAD: [usize; 4] = [0, 0x7FFF_FFFF_F000, 0xFFFF_8000_0000_0000, 0x8000_0000_0000_0000];
 
 fn hint_cases(machine: &Machine) -> Vec<Case> {
     let mut places = vec![(FLUSHED, Place::Flushed), (LOADED, Place::Loaded)];
@@ -137,11 +124,7 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
     let mut cases: Vec<Case> = places
         .into_iter()
         .map(|(series, place)| {
-            let setup = HintSetup {
-                place,
-                past_bytes: machine.in_memory(),
-                seed: machine.seed,
-            };
+            let setup = HintSetup { place, past_bytes: machine.in_memory(), seed: machine.seed };
             Case::new(series, SWEPT, setup)
         })
         .collect();

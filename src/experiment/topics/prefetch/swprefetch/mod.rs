@@ -56,11 +56,8 @@ impl Setup for PrefetchSetup {
     /// overlaps a miss depends on the CPU's queues.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.pace == Dependence::Serial).then_some(())?;
-        let places = Places {
-            count: NODE.count(self.working_set),
-            stride: NODE.stride(),
-            rotating: false,
-        };
+        let places =
+            Places { count: NODE.count(self.working_set), stride: NODE.stride(), rotating: false };
         let step = random(parameters, places, None)?;
         let miss = step.cycles;
         let hit = parameters.l1()?;
@@ -144,14 +141,12 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "in L1d and L2, a prefetch 5 nodes ahead changes the time per node of a random walk \
              by less than 3 %",
             |e| {
-                all_of(
-                    [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)].map(
-                        |(name, range)| {
-                            let change = paired(e, &ahead(FIVE), PLAIN, range)?;
-                            between(&format!("prefetch over none, {name}"), change, 0.97, 1.03)
-                        },
-                    ),
-                )
+                all_of([("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)].map(
+                    |(name, range)| {
+                        let change = paired(e, &ahead(FIVE), PLAIN, range)?;
+                        between(&format!("prefetch over none, {name}"), change, 0.97, 1.03)
+                    },
+                ))
             },
         )
         .then_between(0.98, 1.0, "512 KiB L2 (2007)")
@@ -167,11 +162,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
              random walk",
             |e| {
                 let memory = e.machine.ranges.memory;
-                at_most(
-                    "prefetch over none",
-                    paired(e, &ahead(FIVE), PLAIN, memory),
-                    0.95,
-                )
+                at_most("prefetch over none", paired(e, &ahead(FIVE), PLAIN, memory), 0.95)
             },
         )
         .then_between(0.92, 0.97, "512 KiB L2 (2007)")
@@ -234,10 +225,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                     ));
                 }
                 let evicted = ratio(e.at(TWICE, x), e.at(HALF, x));
-                all_of([
-                    Ok(near),
-                    at_least("twice L1d ahead over half of it", evicted, 1.03),
-                ])
+                all_of([Ok(near), at_least("twice L1d ahead over half of it", evicted, 1.03)])
             },
         ),
         measured(
@@ -250,11 +238,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
              prefetch 128 nodes ahead than with the best distance of 2 to 16",
             |e| {
                 let farthest = DISTANCES[DISTANCES.len() - 1];
-                let entries = e
-                    .machine
-                    .calibration
-                    .dtlb_reach()
-                    .map_or(0, |bytes| bytes / PAGE);
+                let entries = e.machine.calibration.dtlb_reach().map_or(0, |bytes| bytes / PAGE);
                 if entries >= farthest {
                     return Err(Untestable(format!(
                         "the L1 dTLB of this core has {entries} entries, enough for {farthest} \
@@ -280,11 +264,7 @@ fn ahead(distance: usize) -> String {
 fn in_small_pages(e: &Evidence<'_>, series: &str) -> Testable<()> {
     let points = e.points.iter().filter(|point| point.series == series);
     let mut measured = points.filter_map(Point::measured);
-    let larger = |of: &&Measured| {
-        ["2 MiB", "1 GiB"]
-            .iter()
-            .any(|with| of.pages.starts_with(with))
-    };
+    let larger = |of: &&Measured| ["2 MiB", "1 GiB"].iter().any(|with| of.pages.starts_with(with));
     match measured.find(larger) {
         Some(of) => Err(Untestable(format!(
             "the walks are in pages of {}, and the claim is about pages of 4 KiB",
@@ -317,13 +297,7 @@ pub(crate) fn setup(
     ahead: Option<Ahead>,
     pace: Dependence,
 ) -> PrefetchSetup {
-    PrefetchSetup {
-        working_set: bytes,
-        seed: machine.seed,
-        ahead,
-        work,
-        pace,
-    }
+    PrefetchSetup { working_set: bytes, seed: machine.seed, ahead, work, pace }
 }
 
 /// Returns the walks with half and twice as many lines on the way as L1d has: of each node one is prefetched.
@@ -335,9 +309,7 @@ fn far_ahead(machine: &Machine) -> [Case; 2] {
         let ahead = Some(Ahead { hint, elements });
         let bytes = machine.in_memory();
         let setup = setup(machine, bytes, WORK, ahead, Dependence::Serial);
-        Case::new(series, bytes as f64, setup)
-            .in_turn()
-            .in_huge_pages()
+        Case::new(series, bytes as f64, setup).in_turn().in_huge_pages()
     })
 }
 
@@ -369,12 +341,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     }
     for distance in DISTANCES.into_iter().filter(|distance| *distance != FIVE) {
         let ahead_by = by(Hint::T0, distance);
-        cases.push(case(
-            &ahead(distance),
-            machine.in_memory(),
-            ahead_by,
-            Dependence::Serial,
-        ));
+        cases.push(case(&ahead(distance), machine.in_memory(), ahead_by, Dependence::Serial));
     }
     if machine.full {
         cases.extend(far_ahead(machine));

@@ -14,11 +14,7 @@ const SWEEPS: [(&str, Sweep, Temporal); 4] = [
     ("normal, by row", Sweep::Row, Temporal::Cached),
     ("normal, by column", Sweep::Column, Temporal::Cached),
     ("non-temporal, by row", Sweep::Row, Temporal::NonTemporal),
-    (
-        "non-temporal, by column",
-        Sweep::Column,
-        Temporal::NonTemporal,
-    ),
+    ("non-temporal, by column", Sweep::Column, Temporal::NonTemporal),
 ];
 
 pub(super) const FIG_6_1: Experiment = Experiment {
@@ -34,22 +30,13 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             different lines. For the paper's matrix a column has 3,000 lines, 192 KiB, which stay \
             in L2, so that 15 of 16 normal stores find their line there. A non-temporal store by \
             column is a partial write of four bytes each time.",
-    plot: Some(Plot::bars(
-        Axis::bytes("size of the matrix"),
-        Axis::log("time"),
-        Unit::Nanoseconds,
-    )),
+    plot: Some(Plot::bars(Axis::bytes("size of the matrix"), Axis::log("time"), Unit::Nanoseconds)),
     cases: |machine| {
         let mut cases = Vec::new();
         for side in sides(machine) {
             for (series, sweep, temporal) in SWEEPS {
-                let setup = MatrixSetup {
-                    rows: side,
-                    row_bytes: side * 4,
-                    sweep,
-                    width: 4,
-                    temporal,
-                };
+                let setup =
+                    MatrixSetup { rows: side, row_bytes: side * 4, sweep, width: 4, temporal };
                 cases.push(Case::new(series, bytes_of(side), setup));
             }
         }
@@ -203,19 +190,10 @@ impl Setup for MatrixSetup {
     /// Predicts only sweeps by row: by column, lines leave the cache and come back in parts.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.sweep == Sweep::Row).then_some(())?;
-        let none = Flow {
-            width: Some(self.width),
-            ..Flow::default()
-        };
+        let none = Flow { width: Some(self.width), ..Flow::default() };
         let flow = match self.temporal {
-            Temporal::Cached => Flow {
-                stored: self.width,
-                ..none
-            },
-            Temporal::NonTemporal => Flow {
-                bypassing: self.width,
-                ..none
-            },
+            Temporal::Cached => Flow { stored: self.width, ..none },
+            Temporal::NonTemporal => Flow { bypassing: self.width, ..none },
         };
         Some(moved(parameters, self.bytes(), flow, &ROWS)?.at_least(1.0))
     }

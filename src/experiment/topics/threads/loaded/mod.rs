@@ -115,9 +115,7 @@ fn stream_bytes(machine: &Machine, threads: usize) -> Option<usize> {
 fn streams(e: &Evidence<'_>) -> usize {
     let is_loaded = |point: &&Point| {
         LOADS.iter().any(|(load, ..)| {
-            [RANDOM, IN_ORDER]
-                .iter()
-                .any(|walk| point.series == walk_beside(walk, load))
+            [RANDOM, IN_ORDER].iter().any(|walk| point.series == walk_beside(walk, load))
         })
     };
     let mut loaded = e.points.iter().filter(is_loaded);
@@ -178,11 +176,7 @@ const LOADED_LATENCY: Experiment = Experiment {
         if cpus.len() < 2 {
             return cases;
         }
-        let loads = if machine.full {
-            LOADS.len()
-        } else {
-            QUICK_LOADS
-        };
+        let loads = if machine.full { LOADS.len() } else { QUICK_LOADS };
         let mut beside = |(walk, order): (&str, Order), load: &str, motion, pause: u64| {
             let setup = |timed| LoadedSetup {
                 bytes,
@@ -234,25 +228,15 @@ const LOADED_LATENCY: Experiment = Experiment {
         for load in LOADS {
             let found = loaded(e, RANDOM, load);
             let usual = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
-            let single = found
-                .iter()
-                .filter_map(|at| Some((at.bandwidth.middle(), at.slow?)));
+            let single = found.iter().filter_map(|at| Some((at.bandwidth.middle(), at.slow?)));
             let load = load.0;
-            curves.extend(curve(
-                format!("beside {load}"),
-                Some(*random),
-                usual.collect(),
-            ));
+            curves.extend(curve(format!("beside {load}"), Some(*random), usual.collect()));
             curves.extend(curve(format!("p99 beside {load}"), slow, single.collect()));
         }
         let found = loaded(e, IN_ORDER, LOADS[0]);
         let in_order = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
         let label = format!("in order beside {READS}");
-        curves.extend(curve(
-            label,
-            alone_at(IN_ORDER).map(Interval::from),
-            in_order.collect(),
-        ));
+        curves.extend(curve(label, alone_at(IN_ORDER).map(Interval::from), in_order.collect()));
         curves
     },
     claims: &[
@@ -355,11 +339,7 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
         }
         let bytes = streams * times * BURST_BYTES;
         let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
-        Some(Loaded {
-            bandwidth,
-            latency: *latency,
-            slow,
-        })
+        Some(Loaded { bandwidth, latency: *latency, slow })
     };
     PAUSES.into_iter().filter_map(at).collect()
 }
@@ -393,10 +373,7 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
 fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
     testable(e)?;
     let e = &e.in_time();
-    let slowed = ratio(
-        e.at(&walk_beside(RANDOM, load), 0.0),
-        e.at(&alone(RANDOM), 0.0),
-    )?;
+    let slowed = ratio(e.at(&walk_beside(RANDOM, load), 0.0), e.at(&alone(RANDOM), 0.0))?;
     let burst = e.at(&stream_beside(load, RANDOM), 0.0)?.middle();
     let streams = streams(e) as f64;
     Ok((slowed, streams * BURST_BYTES / burst))
@@ -412,9 +389,7 @@ const HALF: [f64; 2] = [0.4, 0.6];
 fn at_half(loads: &[Loaded], most: f64) -> Result<Loaded, Untestable> {
     let share = |at: &Loaded| at.bandwidth.middle() / most;
     let [least, largest] = HALF;
-    let about_half = loads
-        .iter()
-        .filter(|at| (least..=largest).contains(&share(at)));
+    let about_half = loads.iter().filter(|at| (least..=largest).contains(&share(at)));
     let nearest = about_half.min_by(|a, b| {
         let [a, b] = [a, b].map(|at| (share(at) - 0.5).abs());
         a.total_cmp(&b)

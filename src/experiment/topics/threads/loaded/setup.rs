@@ -62,10 +62,7 @@ impl Setup for LoadedSetup {
         let count = LAYOUT.count(self.bytes);
         let walk = Walk::new(Ring::new(own, LAYOUT, count, self.order)?, Step::Follow)?;
         let mut period = count as u64;
-        let mut workers = vec![Worker {
-            cpu: cpus[0],
-            kernel: Box::new(walk),
-        }];
+        let mut workers = vec![Worker { cpu: cpus[0], kernel: Box::new(walk) }];
         let parts = others.into_bytes();
         let parts = parts.chunks_exact_mut(self.stream.max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
@@ -76,11 +73,7 @@ impl Setup for LoadedSetup {
             if timed == Timed::Stream {
                 period = stream.pass() / BURST;
             }
-            let stream = PacedStream {
-                stream,
-                pause: Addition::default(),
-                additions: self.pause,
-            };
+            let stream = PacedStream { stream, pause: Addition::default(), additions: self.pause };
             let kernel: Box<dyn Kernel + Send> = match timed {
                 Timed::Walk => Box::new(Untimed(stream)),
                 Timed::Stream => Box::new(stream),
@@ -162,11 +155,8 @@ mod tests {
             Bandwidth::new(region, Motion::Update, Vector::Sse2).unwrap()
         };
         let mut alone = stream(&mut plain);
-        let mut paced = PacedStream {
-            stream: stream(&mut paced),
-            pause: Addition::default(),
-            additions: 5,
-        };
+        let mut paced =
+            PacedStream { stream: stream(&mut paced), pause: Addition::default(), additions: 5 };
         let of = |kernel: &mut dyn Kernel, operations| {
             let mut accesses = Vec::new();
             kernel.trace(operations, &mut |access| accesses.push(access));
@@ -174,9 +164,6 @@ mod tests {
         };
         assert_eq!(of(&mut paced, 3), of(&mut alone, 3 * BURST));
         assert_eq!(paced.work(), alone.work().times(BURST as u32));
-        assert_eq!(
-            paced.run(2),
-            alone.run(BURST).wrapping_add(alone.run(BURST))
-        );
+        assert_eq!(paced.run(2), alone.run(BURST).wrapping_add(alone.run(BURST)));
     }
 }

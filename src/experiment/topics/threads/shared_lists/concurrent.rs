@@ -123,11 +123,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
              times as long as with one thread",
             |e| {
                 let [(_, l1), _] = e.machine.near();
-                at_least(
-                    "2 threads, one list over one",
-                    slower(e, 2, Lists::One, l1),
-                    2.0,
-                )
+                at_least("2 threads, one list over one", slower(e, 2, Lists::One, l1), 2.0)
             },
         ),
         // As soon as more than one thread runs, L1d is ineffective; the times that one thread needs
@@ -142,11 +138,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
                 let e = &e.in_time();
                 let [(_, l1), (_, l2)] = e.machine.near();
                 let two = e.at(&series(2, Lists::One), l1 as f64)?;
-                at_least(
-                    "2 threads in L1d over one in L2",
-                    ratio(two, e.at(ALONE, l2 as f64)),
-                    1.0,
-                )
+                at_least("2 threads in L1d over one in L2", ratio(two, e.at(ALONE, l2 as f64)), 1.0)
             },
         ),
         measured(
@@ -249,11 +241,7 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
              2 times as long as with one thread",
             |e| {
                 let [_, (_, l2)] = e.machine.near();
-                at_least(
-                    "2 threads, one list over one",
-                    slower(e, 2, Lists::One, l2),
-                    2.0,
-                )
+                at_least("2 threads, one list over one", slower(e, 2, Lists::One, l2), 2.0)
             },
         ),
         measured(

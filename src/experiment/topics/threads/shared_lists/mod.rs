@@ -30,23 +30,11 @@ struct Test {
     random: bool,
 }
 
-const FOLLOW: Test = Test {
-    name: "sequential Follow",
-    step: Step::Follow,
-    random: false,
-};
+const FOLLOW: Test = Test { name: "sequential Follow", step: Step::Follow, random: false };
 
-const INC: Test = Test {
-    name: "sequential Inc",
-    step: Step::Inc,
-    random: false,
-};
+const INC: Test = Test { name: "sequential Inc", step: Step::Inc, random: false };
 
-const ADD: Test = Test {
-    name: "random Addnextlast",
-    step: Step::Addnextlast,
-    random: true,
-};
+const ADD: Test = Test { name: "random Addnextlast", step: Step::Addnextlast, random: true };
 
 const TESTS: [Test; 3] = [FOLLOW, INC, ADD];
 
@@ -113,10 +101,7 @@ fn most_in_llc(machine: &Machine) -> usize {
 /// [`most_in_llc`] threads.
 fn in_llc(machine: &Machine) -> usize {
     let llc = machine.ranges.llc;
-    machine.middle_of(Range {
-        lo: llc.lo,
-        hi: llc.hi / most_in_llc(machine) as f64,
-    })
+    machine.middle_of(Range { lo: llc.lo, hi: llc.hi / most_in_llc(machine) as f64 })
 }
 
 /// Returns a working set of at least eight times the last level, where the figures' threads that walk
@@ -167,11 +152,7 @@ fn setup(
     Some(CompanySetup {
         layout,
         count: layout.count(bytes).max(1),
-        order: if test.random {
-            Order::Random { seed: machine.seed }
-        } else {
-            Order::Sequential
-        },
+        order: if test.random { Order::Random { seed: machine.seed } } else { Order::Sequential },
         step: test.step,
         lists,
         cpus: machine.cpu_order.of(threads).ok()?,
@@ -274,11 +255,7 @@ fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
 /// Judges the same on lists of `bytes` bytes.
 fn dearer(e: &Evidence<'_>, threads: usize, bytes: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, bytes)?;
-    at_least(
-        &format!("{} over one", series(threads, Lists::Own)),
-        slower,
-        factor,
-    )
+    at_least(&format!("{} over one", series(threads, Lists::Own)), slower, factor)
 }
 
 const fn columns(file: &'static str) -> Reference {
@@ -286,10 +263,6 @@ const fn columns(file: &'static str) -> Reference {
         file,
         machine: FOUR,
         x: "working_set_bytes",
-        columns: &[
-            ("#Threads=1", ALONE),
-            ("#Threads=2", "2 threads"),
-            ("#Threads=4", "4 threads"),
-        ],
+        columns: &[("#Threads=1", ALONE), ("#Threads=2", "2 threads"), ("#Threads=4", "4 threads")],
     }
 }

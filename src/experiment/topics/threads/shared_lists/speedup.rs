@@ -27,21 +27,17 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
             lines for each other where they share a last level, and the paper's processors share \
             no cache.",
     plot: Some(
-        Plot::bars(
-            Axis::linear("threads"),
-            Axis::linear("speed-up over one thread"),
-            Unit::Count,
-        )
-        .beside(&[Reference {
-            file: "drepper-table-3.3.csv",
-            machine: FOUR,
-            x: "threads",
-            columns: &[
-                ("seq_read_fig3.19", "sequential Follow"),
-                ("seq_inc_fig3.20", "sequential Inc"),
-                ("rand_addnextlast_fig3.21", "random Addnextlast"),
-            ],
-        }]),
+        Plot::bars(Axis::linear("threads"), Axis::linear("speed-up over one thread"), Unit::Count)
+            .beside(&[Reference {
+                file: "drepper-table-3.3.csv",
+                machine: FOUR,
+                x: "threads",
+                columns: &[
+                    ("seq_read_fig3.19", "sequential Follow"),
+                    ("seq_inc_fig3.20", "sequential Inc"),
+                    ("rand_addnextlast_fig3.21", "random Addnextlast"),
+                ],
+            }]),
     ),
     cases: |machine| {
         let bytes = machine.in_memory();
@@ -61,9 +57,7 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
             for (lists, whose) in LISTS {
                 let point =
                     |threads: usize| Some((threads as f64, gain(e, test, threads, lists).ok()?));
-                let several = on_cores(e.machine)
-                    .into_iter()
-                    .filter(|&threads| threads > 1);
+                let several = on_cores(e.machine).into_iter().filter(|&threads| threads > 1);
                 curves.push(Curve {
                     label: format!("{}{whose}", test.prefix()),
                     points: several.filter_map(point).collect(),
@@ -169,12 +163,8 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             from each other. The paper's curves cannot show such a list, because they rise to 2 \
             and 4 from the start.",
     plot: Some(
-        Plot::lines(
-            Axis::WORKING_SET,
-            Axis::linear("speed-up over one thread"),
-            Unit::Count,
-        )
-        .beside(&[columns("drepper-fig-3.22.csv")]),
+        Plot::lines(Axis::WORKING_SET, Axis::linear("speed-up over one thread"), Unit::Count)
+            .beside(&[columns("drepper-fig-3.22.csv")]),
     ),
     cases: |machine| cases(machine, ADD),
     curves: |e| {
@@ -261,11 +251,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
 fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize) -> Judged {
     let faster = speed_up(e, threads, Lists::Own, bytes)?;
     let each = faster.scaled(1.0 / threads as f64);
-    at_least(
-        &format!("share of {threads} times as much, {name}"),
-        each,
-        0.85,
-    )
+    at_least(&format!("share of {threads} times as much, {name}"), each, 0.85)
 }
 
 /// Returns the speed-up of threads over one thread, if each thread is as fast as the fastest.
