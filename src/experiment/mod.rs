@@ -4,6 +4,7 @@
 //! and has several users: the [`Rig`] measures its cases for the lab, Criterion times the same cases in
 //! the benches, and their kernels yield traces for simulators. Experiments print and draw nothing.
 
+pub mod baseline;
 pub mod claim;
 pub mod events;
 pub mod quality;
@@ -11,15 +12,20 @@ pub mod shared;
 pub mod topics;
 
 mod case;
-mod distribution;
 #[cfg(feature = "std")]
 mod linux;
 mod machine;
 mod point;
+mod prediction;
 mod prelude;
 mod rig;
 mod sync;
+mod untestable;
 
+pub use crate::experiment::baseline::calibrating::calibrating;
+pub use crate::experiment::baseline::ladder::{
+    LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass,
+};
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
 pub use crate::experiment::claim::reading::{Reading, Value};
 pub use crate::experiment::claim::statement::{
@@ -31,36 +37,31 @@ pub use crate::experiment::claim::verdict::{
     Judged, Judgement, Verdict, all_of, at_least, at_most, between, noted,
 };
 pub use crate::experiment::events::{Count, Counting};
-pub use crate::experiment::machine::calibration::{
-    Calibration, Left, ROUND_TRIP, Reach, Stream, calibrating,
-};
+pub use crate::experiment::machine::calibration::{Calibration, Left, ROUND_TRIP, Reach, Stream};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
-pub use crate::experiment::machine::ladder::{
-    LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass,
-};
-pub use crate::experiment::machine::predict::{
-    Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
-};
+pub use crate::experiment::machine::predict::{Basis, Forecast, Model, Parameters};
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung, steps};
 pub use crate::experiment::quality::doubt::{Doubt, Residence, possible};
 pub use crate::experiment::quality::passes::mark_remote;
 
 pub(crate) use crate::experiment::quality::passes::side_by_side;
-pub use crate::experiment::quality::passes::{Pass, merged, merged_by_number};
-pub use crate::experiment::quality::{Judging, LOOKS, Quality};
+pub use crate::experiment::quality::passes::{merged, merged_by_number};
+pub use crate::experiment::quality::{Judging, LOOKS};
 pub use crate::experiment::rig::arena::Arena;
-pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 use crate::prelude::*;
-pub use case::{
-    Case, Context, LapsFrom, PageRequest, Run, Setup, Testable, Timing, Untestable, Workload,
-};
-pub use distribution::{Distribution, Percentile, in_words};
+pub use case::{Case, Context, LapsFrom, PageRequest, Run, SampleOf, Setup, Timing, Workload};
 #[cfg(feature = "std")]
 pub use linux::Linux;
 pub use machine::Machine;
-pub use point::{Confidence, Measured, Point, Priors, State, Unit};
+pub use point::distribution::{Distribution, Percentile, in_words};
+pub use point::quality::{Pass, Quality};
+pub use point::threads::ThreadStats;
+pub use point::unit::Unit;
+pub use point::{Confidence, Measured, Point, Priors, State};
+pub use prediction::{Compared, Outcome, Prediction, prediction};
 pub use rig::{Effort, Rig};
 pub use topics::{Named, all, find, find_claim, nearest};
+pub use untestable::{Testable, Untestable};
 
 use crate::pmu::Quantity;
 use case::Cases;
@@ -253,3 +254,6 @@ pub struct Reference {
     /// The columns of y, each with the label to draw it under.
     pub columns: &'static [(&'static str, &'static str)],
 }
+
+/// The machine of most figures of Drepper's section 3.3.
+pub(crate) const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";

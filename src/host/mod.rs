@@ -15,9 +15,11 @@ pub use each::{Each, Meter, of_kernel, of_shot};
 pub use event::{Event, Group, Refusal, Software};
 pub use node::{Found as FoundPages, MemoryNode, MemoryPolicy, Nodes, OnNode};
 pub use pages::{Alias, Backing, Code, Granted, Heap, Pages, Populate, Via, View};
+#[cfg(feature = "record")]
+pub(crate) use threads::misplaced;
 pub use threads::{
-    BackgroundLoad, Process, RoundOptions, RunAhead, RunAheadBudget, RunAheadLimit, ThreadGroup,
-    Worker, WorkerTime,
+    BackgroundLoad, Misplaced, Process, RoundOptions, RunAhead, RunAheadBudget, RunAheadLimit,
+    ThreadGroup, Worker, WorkerTime,
 };
 
 use alloc::boxed::Box;

@@ -278,13 +278,9 @@ pub trait ThreadGroup {
     /// Returns the times of the last round, in the workers' order.
     fn times(&self) -> &[WorkerTime];
 
-    /// Returns whether the first two workers shared a core when the last round began, although the host
-    /// reports two cores.
-    fn one_core(&self) -> bool;
-
-    /// Returns whether the first two workers had a core each when the last round began, although the host
-    /// reports that they share one.
-    fn two_cores(&self) -> bool;
+    /// Returns how the first two workers ran on other cores than the host reports, when the last round
+    /// began; `None` if they did not.
+    fn misplaced(&self) -> Option<Misplaced>;
 
     /// Returns the ticks per round trip of a line between the first two workers when the last round began,
     /// by `lock cmpxchg`; `None` if the host reports that two workers share a core.
@@ -293,6 +289,71 @@ pub trait ThreadGroup {
     /// Waits until the first two workers run on different cores, or on one if the host reports that they
     /// share one, or until `patience` is used up. Subtracts the time waited from `patience`.
     fn wait_for_cores(&mut self, patience: &mut Duration);
+}
+
+/// How two threads ran on other cores than the host reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Misplaced {
+    /// On one core, although the host reports two.
+    OneCore,
+    /// On two cores, although the host reports that they share one.
+    TwoCores,
+}
+
+impl Misplaced {
+    /// All ways.
+    pub const ALL: [Misplaced; 2] = [Misplaced::OneCore, Misplaced::TwoCores];
+
+    /// Returns the reason why a measurement with such threads is untestable.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Misplaced::OneCore => {
+                "the two CPUs are threads of one core, whatever the system reports: data that one \
+                 wrote lies in the other's L1d"
+            }
+            Misplaced::TwoCores => {
+                "the two CPUs are two cores, whatever the system reports: data that one wrote does \
+                 not lie in the other's L1d"
+            }
+        }
+    }
+}
+
+/// Stores an optional [`Misplaced`] as a flag for each way, of which a record has only the one that is true.
+#[cfg(feature = "record")]
+pub(crate) mod misplaced {
+    use super::Misplaced;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Flags {
+        #[serde(skip_serializing_if = "is_false")]
+        one_core: bool,
+        #[serde(skip_serializing_if = "is_false")]
+        two_cores: bool,
+    }
+
+    fn is_false(flag: &bool) -> bool {
+        !flag
+    }
+
+    pub(crate) fn serialize<S: Serializer>(
+        of: &Option<Misplaced>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let is = |way| *of == Some(way);
+        Flags { one_core: is(Misplaced::OneCore), two_cores: is(Misplaced::TwoCores) }.serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D>(from: D) -> Result<Option<Misplaced>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        let flags = Flags::deserialize(from)?;
+        let [one, two] = Misplaced::ALL;
+        Ok(flags.one_core.then_some(one).or(flags.two_cores.then_some(two)))
+    }
 }
 
 /// The work of a second process.

@@ -196,7 +196,7 @@ fn measured_of(timed: Timed) -> Measured {
 mod tests {
     use super::*;
     use crate::experiment::Distribution;
-    use crate::host::RunAhead;
+    use crate::host::{Misplaced, RunAhead};
     use crate::lab::record::Line;
 
     fn measured(ended: Ended, disturbed: usize) -> Point {
@@ -218,7 +218,7 @@ mod tests {
                 },
                 samples: vec![Sample { short: 10, long: 20, yardstick: 3, disturbed: true }],
                 disturbed,
-                quality: Quality::SharedCore,
+                quality: Quality::Misplaced(Misplaced::TwoCores),
                 ended,
                 pages: "2 MiB (transparent)".into(),
                 passes: Vec::new(),
@@ -235,8 +235,7 @@ mod tests {
                     fastest: 4.5,
                     slowest: 5.25,
                     pair: Some([3, 1]),
-                    one_core: true,
-                    two_cores: true,
+                    misplaced: Some(Misplaced::TwoCores),
                     round_trip: Some(650.5),
                     lead: Some(RunAhead { least: 0, lower: 10, median: 50, upper: 90, most: 100 }),
                 }),

@@ -157,7 +157,7 @@ fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
         let threads = points.filter_map(Point::measured).filter(|of| {
             let stats = of.thread_stats.as_ref();
             stats.is_some_and(|stats| {
-                stats.workers == stats.cpus && !stats.one_core && stats.workers > 1
+                stats.workers == stats.cpus && stats.misplaced.is_none() && stats.workers > 1
             })
         });
         let qualities: Vec<Quality> = threads.map(|of| of.quality).collect();

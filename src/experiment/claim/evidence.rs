@@ -2,8 +2,7 @@
 
 use super::reading::{BETWEEN_CASES, Reading, ratio};
 use crate::experiment::{
-    Count, Machine, Measured, Pass, Point, Quality, Range, State, Testable, Unit, Untestable,
-    side_by_side,
+    Count, Machine, Measured, Pass, Point, Range, State, Testable, Unit, Untestable, side_by_side,
 };
 use crate::order;
 use crate::pmu::Quantity;
@@ -185,7 +184,7 @@ impl Evidence<'_> {
         point.interval(self.unit, self.machine.rate)?;
         // Threads are timed in every round of a pass, disturbed or not.
         let passes = self.passes_at(label, x).into_iter();
-        let apart = passes.filter(|pass| pass.quality < Quality::SharedCore);
+        let apart = passes.filter(|pass| pass.quality.refusal().is_none());
         let each = apart.filter_map(|pass| pass.spread.map(Interval::exact));
         let each: Vec<Interval> = each.collect();
         let all = Interval::hull_of(&each);
@@ -374,6 +373,7 @@ pub(crate) fn by_chance(uncertain: Range) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Quality;
     use crate::experiment::machine::tests::unknown;
     use crate::experiment::quality::passes::tests::pass;
     use crate::kernel::Work;

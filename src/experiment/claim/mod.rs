@@ -3,6 +3,7 @@
 pub mod evidence;
 pub mod paired;
 pub mod reading;
+mod runs;
 pub mod statement;
 pub mod takeaway;
 pub mod verdict;

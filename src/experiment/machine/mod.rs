@@ -2,7 +2,6 @@
 
 pub mod calibration;
 pub mod cpu_order;
-pub mod ladder;
 pub mod predict;
 pub mod ranges;
 

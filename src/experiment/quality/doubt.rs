@@ -21,14 +21,6 @@ const MOST: f64 = 0.975;
 /// hardly ever below it.
 const TELLING: usize = 100;
 
-/// The reason why a point of two threads on two cores is untestable.
-const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system reports: data \
-                        that one wrote lies in the other's L1d";
-
-/// The reason why a point of two threads on one core is untestable.
-const TWO_CORES: &str = "the two CPUs are two cores, whatever the system reports: data that one \
-                         wrote does not lie in the other's L1d";
-
 /// The reason why a point with a negative time is untestable.
 const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were \
                         subtracted began in different states";
@@ -220,12 +212,7 @@ impl Doubt {
         let Some(measured) = point.measured_mut() else {
             return point;
         };
-        let elsewhere = match measured.quality {
-            Quality::SharedCore => Some(ONE_CORE),
-            Quality::TwoCores => Some(TWO_CORES),
-            Quality::Clean | Quality::Disturbed => None,
-        };
-        if let Some(reason) = elsewhere {
+        if let Some(reason) = measured.quality.refusal() {
             point.state = State::Untestable(Untestable(reason.to_owned()));
             return point;
         }
@@ -311,11 +298,12 @@ fn clean(measured: &Measured) -> impl Iterator<Item = Pass> {
 
 #[cfg(test)]
 mod tests {
-    use Quality::{Clean, Disturbed, SharedCore, TwoCores};
+    use Quality::{Clean, Disturbed};
 
     use super::*;
     use crate::experiment::merged;
     use crate::experiment::quality::passes::tests::pass;
+    use crate::host::Misplaced;
 
     /// Returns the point as judged if no other points are known.
     fn doubted(point: &Point) -> Point {
@@ -355,11 +343,12 @@ mod tests {
             let passes = passes.map(|quality| pass(10.0, quality)).into();
             doubted(&merged(passes)[0]).state
         };
-        for (always, says) in [(SharedCore, "threads of one core"), (TwoCores, "two cores")] {
+        for misplaced in Misplaced::ALL {
+            let always = Quality::Misplaced(misplaced);
             let State::Untestable(Untestable(reason)) = state([always, always]) else {
                 panic!("{always:?} in both");
             };
-            assert!(reason.contains(says), "{reason}");
+            assert_eq!(reason, misplaced.reason());
             for other in [Clean, Disturbed] {
                 assert!(matches!(state([always, other]), State::Measured(_)));
             }

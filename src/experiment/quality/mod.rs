@@ -13,34 +13,6 @@
 pub mod doubt;
 pub mod passes;
 
-use crate::experiment::ThreadStats;
-
-/// The quality of a pass, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quality {
-    /// Enough samples had the core to themselves.
-    Clean,
-    /// Only disturbed samples were available, or the host had placed the threads far apart.
-    Disturbed,
-    /// Two threads that should have had a core each shared one core.
-    SharedCore,
-    /// Two threads that should have shared a core had a core each.
-    TwoCores,
-}
-
-impl Quality {
-    /// Returns the quality of a measurement with these threads. `disturbed` is whether its samples were
-    /// disturbed.
-    pub(crate) fn of(threads: Option<ThreadStats>, disturbed: bool) -> Self {
-        match threads {
-            Some(threads) if threads.one_core => Quality::SharedCore,
-            Some(threads) if threads.two_cores => Quality::TwoCores,
-            _ if disturbed => Quality::Disturbed,
-            _ => Quality::Clean,
-        }
-    }
-}
-
 /// The share of intervals that may miss their value, in all judgements together.
 const ALL: f64 = 0.1;
 

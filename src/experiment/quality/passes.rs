@@ -5,30 +5,13 @@
 //! samples of another minute, above all in memory that other guests share. Only passes show the
 //! difference.
 
-use crate::experiment::{Count, Measured, Point, Quality, State, ThreadStats};
+use crate::experiment::{Count, Measured, Pass, Point, Quality, State, ThreadStats};
 use crate::measure::Ended;
 use crate::order;
 use crate::prelude::*;
 use crate::stats::{Interval, Summary, median_of};
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
-
-/// One of several passes over a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pass {
-    /// The number of the pass in its run, from 0. A point lacks passes in which it was not measured.
-    pub number: u32,
-    /// The interval of the pass.
-    pub interval: Interval,
-    /// The quality of the pass.
-    pub quality: Quality,
-    /// Core cycles per tick meanwhile; `None` if the yardstick gave no value.
-    pub core_per_tick: Option<f64>,
-    /// The time of disturbed samples over that of undisturbed samples, if there were enough of both.
-    pub slowed: Option<f64>,
-    /// The time of the slowest thread over that of the fastest, if there were several.
-    pub spread: Option<f64>,
-}
 
 /// A pass is remote if a line's round trip took more than this times the shortest one between the same
 /// CPUs. Smaller factors are noise; a core of another last level is three times as far.
@@ -41,7 +24,8 @@ pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     let mut passes = Vec::new();
     for measured in points.into_iter().filter_map(Point::measured_mut) {
         // Threads that share a CPU or a core wait for other things than lines.
-        let threads = measured.thread_stats.filter(|of| !of.one_core && of.workers == of.cpus);
+        let threads =
+            measured.thread_stats.filter(|of| of.misplaced.is_none() && of.workers == of.cpus);
         if let Some((pair, ticks)) = threads.and_then(|of| of.pair.zip(of.round_trip)) {
             let least = shortest.entry(pair).or_insert(ticks);
             *least = least.min(ticks);
@@ -211,12 +195,15 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use Quality::{Clean, Disturbed, SharedCore, TwoCores};
+    use Quality::{Clean, Disturbed};
 
     use super::*;
     use crate::experiment::Untestable;
+    use crate::host::Misplaced;
     use crate::kernel::Work;
     use crate::pmu::Quantity;
+
+    const SHARED_CORE: Quality = Quality::Misplaced(Misplaced::OneCore);
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.99, 1.0, 1.01].map(|share| share * median);
@@ -305,7 +292,8 @@ pub(crate) mod tests {
             assert_eq!(both.passes.len(), 2);
             (both.ticks.median, both.ticks.n, both.quality)
         };
-        for (better, worse) in [(Clean, Disturbed), (Clean, SharedCore), (Disturbed, SharedCore)] {
+        for (better, worse) in [(Clean, Disturbed), (Clean, SHARED_CORE), (Disturbed, SHARED_CORE)]
+        {
             assert_eq!(of(better, better), (15.0, 6, better));
             assert_eq!(of(better, worse), (10.0, 3, better));
             assert_eq!(of(worse, better), (20.0, 3, better));
@@ -338,8 +326,10 @@ pub(crate) mod tests {
             ..ThreadStats::default()
         };
         let known = |pair, ticks| stats(Some(pair), Some(ticks));
-        let one_core = |ticks| ThreadStats { one_core: true, ..known([0, 1], ticks) };
-        let two_cores = ThreadStats { two_cores: true, ..stats(Some([0, 1]), None) };
+        let one_core =
+            |ticks| ThreadStats { misplaced: Some(Misplaced::OneCore), ..known([0, 1], ticks) };
+        let two_cores =
+            ThreadStats { misplaced: Some(Misplaced::TwoCores), ..stats(Some([0, 1]), None) };
         let crowded = |ticks| ThreadStats { workers: 4, ..known([0, 1], ticks) };
         // Round trips between threads of one core, or between threads that wait for each other, say
         // nothing. Two CPUs that are always far apart are as the system reports.
@@ -348,9 +338,9 @@ pub(crate) mod tests {
             (known([0, 1], 390.0), Clean),
             (known([0, 1], 600.0), Disturbed),
             (known([0, 2], 500.0), Clean),
-            (one_core(70.0), SharedCore),
-            (one_core(700.0), SharedCore),
-            (two_cores, TwoCores),
+            (one_core(70.0), SHARED_CORE),
+            (one_core(700.0), SHARED_CORE),
+            (two_cores, Quality::Misplaced(Misplaced::TwoCores)),
             (crowded(50.0), Clean),
             (crowded(6000.0), Clean),
             (stats(Some([0, 1]), None), Clean),
@@ -397,7 +387,7 @@ pub(crate) mod tests {
             pairs(&[first, second], &[second, first]),
             [[exact(1.0), exact(2.0)], [exact(2.0), exact(1.0)]]
         );
-        for worse in [Disturbed, SharedCore] {
+        for worse in [Disturbed, SHARED_CORE] {
             let crowded = pass(9.0, worse);
             assert_eq!(pairs(&[first, crowded], &[second, first]), [[exact(1.0), exact(2.0)]]);
             assert_eq!(
@@ -406,7 +396,7 @@ pub(crate) mod tests {
             );
             assert_eq!(pairs(&[crowded, first], &[crowded, crowded]), [[exact(1.0), exact(9.0)]]);
         }
-        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, SharedCore));
+        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, SHARED_CORE));
         assert_eq!(pairs(&[crowded, on_one], &[on_one, crowded]), [[exact(8.0), exact(8.0)]]);
         assert!(pairs(&[first], &[]).is_empty());
     }

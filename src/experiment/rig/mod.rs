@@ -5,7 +5,8 @@ pub mod prepared;
 mod runs;
 pub mod threads;
 
-use crate::experiment::machine::{half_octaves, ladder, ranges};
+use crate::experiment::baseline::ladder;
+use crate::experiment::machine::{half_octaves, ranges};
 use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
     Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Testable,

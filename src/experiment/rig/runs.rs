@@ -4,7 +4,7 @@ use crate::experiment::sync::{Mutex, lock};
 use crate::prelude::*;
 use alloc::sync::Arc;
 
-use crate::experiment::distribution::RUNS;
+use crate::experiment::point::distribution::RUNS;
 use crate::experiment::{Distribution, Testable, Timing, Workload};
 use crate::host::{Host, RoundOptions};
 use crate::kernel::{Kernel, Register, Work};

@@ -1,7 +1,7 @@
 //! Kernels on several threads at once: which worker's time a sample is, and how samples are taken.
 
-use crate::experiment::{Run, Testable, Untestable};
-use crate::host::{Host, RoundOptions, RunAhead, ThreadGroup, Worker, WorkerTime};
+use crate::experiment::{Run, SampleOf, Testable, ThreadStats, Untestable};
+use crate::host::{Host, Misplaced, RoundOptions, ThreadGroup, Worker, WorkerTime};
 use crate::measure::{Buffers, Counted, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
 use crate::order;
 use crate::prelude::*;
@@ -9,79 +9,6 @@ use crate::stats::median_of;
 use crate::time::Rate;
 use core::cell::Cell;
 use core::time::Duration;
-
-/// The worker of a thread group whose time is taken as a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SampleOf {
-    /// The fastest worker, as in Drepper's figures.
-    Fastest,
-    /// The median worker.
-    Median,
-    /// The slowest worker, timed from the common start: the time that the whole group takes, as in
-    /// Sestoft's table.
-    Slowest,
-    /// The first worker, which the others help.
-    First,
-}
-
-/// Statistics of a measured group's workers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
-pub struct ThreadStats {
-    /// The number of threads.
-    #[cfg_attr(feature = "record", serde(rename = "members"))]
-    pub workers: u32,
-    /// The number of CPUs they run on.
-    pub cpus: u32,
-    /// Median of the fastest worker's ticks per operation.
-    pub fastest: f64,
-    /// Median of the slowest worker's ticks per operation.
-    pub slowest: f64,
-    /// The CPUs of the first two workers, if there are at least two.
-    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
-    pub pair: Option<[usize; 2]>,
-    /// Whether the first two workers shared one core in most rounds, although the system reports two
-    /// cores.
-    #[cfg_attr(feature = "lab", serde(default, skip_serializing_if = "std::ops::Not::not"))]
-    pub one_core: bool,
-    /// Whether the first two workers had a core each in most rounds, although the system reports that they
-    /// share one.
-    #[cfg_attr(feature = "lab", serde(default, skip_serializing_if = "std::ops::Not::not"))]
-    pub two_cores: bool,
-    /// Median ticks that a line took from the first worker to the second and back by `lock cmpxchg`,
-    /// measured at the start of each round. `None` if the system reports that they share a core.
-    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
-    pub round_trip: Option<f64>,
-    /// How far the helper ran ahead, for a walk with a helper.
-    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
-    pub lead: Option<RunAhead>,
-}
-
-impl ThreadStats {
-    /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`, whose
-    /// ratio also tells how the passes differ; [`Pass`](crate::experiment::Pass) has that of each. The lead
-    /// covers the least and the most of both, with its other fields from the first pass. The round trip is
-    /// the first pass's too: a median of medians would not be that of all passes.
-    pub fn with(self, other: ThreadStats) -> ThreadStats {
-        let lead = match (self.lead, other.lead) {
-            (Some(one), Some(other)) => Some(RunAhead {
-                least: one.least.min(other.least),
-                most: one.most.max(other.most),
-                ..one
-            }),
-            (one, other) => one.or(other),
-        };
-        ThreadStats {
-            fastest: self.fastest.min(other.fastest),
-            slowest: self.slowest.max(other.slowest),
-            one_core: self.one_core && other.one_core,
-            two_cores: self.two_cores && other.two_cores,
-            round_trip: self.round_trip.or(other.round_trip),
-            lead,
-            ..self
-        }
-    }
-}
 
 /// Nanoseconds from the call of a round to its start.
 const AHEAD: f64 = 30_000.0;
@@ -126,7 +53,7 @@ pub(crate) fn at_once(
         let mut patience = PATIENCE;
         let mut time = |operations| {
             group.round(operations);
-            if elsewhere(group) && !patience.is_zero() {
+            if group.misplaced().is_some() && !patience.is_zero() {
                 group.wait_for_cores(&mut patience);
                 group.round(operations);
             }
@@ -189,7 +116,7 @@ pub(crate) fn runs(
                 group.round(share);
             };
             from_anew(group);
-            if elsewhere(group) && !patience.is_zero() {
+            if group.misplaced().is_some() && !patience.is_zero() {
                 group.wait_for_cores(&mut patience);
                 from_anew(group);
             }
@@ -235,12 +162,6 @@ fn led<T>(
     found.ok_or_else(|| Untestable("the threads were never led".to_owned()))
 }
 
-/// Whether the first two workers ran on one core instead of two when the last round began, or on two instead of
-/// one.
-fn elsewhere(group: &dyn ThreadGroup) -> bool {
-    group.one_core() || group.two_cores()
-}
-
 /// Whether a worker was disturbed, or did not run beside the others throughout.
 fn apart(time: &WorkerTime) -> bool {
     time.disturbed || time.late > time.ticks / LATE
@@ -254,10 +175,8 @@ struct Spread {
     pair: Option<[usize; 2]>,
     fastest: Vec<f64>,
     slowest: Vec<f64>,
-    /// Rounds in which the first two workers shared one core.
-    on_one_core: usize,
-    /// Rounds in which they had a core each, although they should share one.
-    on_two_cores: usize,
+    /// The rounds in which the first two workers ran on other cores than the host reports.
+    misplaced: Vec<Misplaced>,
     round_trips: Vec<f64>,
 }
 
@@ -274,8 +193,7 @@ impl Spread {
             },
             fastest: Vec::new(),
             slowest: Vec::new(),
-            on_one_core: 0,
-            on_two_cores: 0,
+            misplaced: Vec::new(),
             round_trips: Vec::new(),
         };
         let alone = spread.workers == spread.cpus;
@@ -289,16 +207,17 @@ impl Spread {
         let values = || times.iter().map(each);
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
-        self.on_one_core += usize::from(group.one_core());
-        self.on_two_cores += usize::from(group.two_cores());
+        self.misplaced.extend(group.misplaced());
         self.round_trips.extend(group.round_trip());
         // Workers that share a CPU disturb each other, which is the effect under test.
-        self.workers == self.cpus && (elsewhere(group) || times.iter().any(apart))
+        self.workers == self.cpus && (group.misplaced().is_some() || times.iter().any(apart))
     }
 
     fn stats(self) -> ThreadStats {
-        let mostly = |rounds| 2 * rounds > self.fastest.len();
-        let (one_core, two_cores) = (mostly(self.on_one_core), mostly(self.on_two_cores));
+        let rounds = self.fastest.len();
+        let mostly =
+            |way: &Misplaced| 2 * self.misplaced.iter().filter(|of| *of == way).count() > rounds;
+        let misplaced = Misplaced::ALL.into_iter().find(mostly);
         ThreadStats {
             workers: self.workers as u32,
             cpus: self.cpus as u32,
@@ -306,8 +225,7 @@ impl Spread {
             slowest: median_of(self.slowest).unwrap_or(f64::NAN),
             lead: None,
             pair: self.pair,
-            one_core,
-            two_cores,
+            misplaced,
             round_trip: median_of(self.round_trips),
         }
     }
@@ -358,8 +276,7 @@ mod tests {
 
     /// A thread group whose first two workers may run elsewhere than reported.
     struct Placed {
-        one_core: bool,
-        two_cores: bool,
+        misplaced: Option<Misplaced>,
         times: [WorkerTime; 2],
     }
 
@@ -372,12 +289,8 @@ mod tests {
             &self.times
         }
 
-        fn one_core(&self) -> bool {
-            self.one_core
-        }
-
-        fn two_cores(&self) -> bool {
-            self.two_cores
+        fn misplaced(&self) -> Option<Misplaced> {
+            self.misplaced
         }
 
         fn round_trip(&self) -> Option<f64> {
@@ -390,46 +303,19 @@ mod tests {
     #[test]
     fn rounds_on_other_cores_than_reported_are_disturbed_and_counted() {
         let time = WorkerTime { ticks: 1000, ..WorkerTime::default() };
-        // Whether the workers had one core or two, against what is reported, round by round.
-        let stats = |rounds: &[[bool; 2]]| {
+        let stats = |rounds: &[Option<Misplaced>]| {
             let workers = [0, 1].map(|cpu| Worker::new(cpu, Idle));
             let (mut spread, _) = Spread::of(&workers);
-            for &[one_core, two_cores] in rounds {
-                let group = Placed { one_core, two_cores, times: [time; 2] };
-                assert_eq!(spread.add(&group, 10), one_core || two_cores);
+            for &misplaced in rounds {
+                let group = Placed { misplaced, times: [time; 2] };
+                assert_eq!(spread.add(&group, 10), misplaced.is_some());
             }
-            let stats = spread.stats();
-            [stats.one_core, stats.two_cores]
+            spread.stats().misplaced
         };
-        let [as_reported, one, two] = [[false, false], [true, false], [false, true]];
-        assert_eq!(stats(&[one, one, as_reported]), [true, false]);
-        assert_eq!(stats(&[two, as_reported, two]), [false, true]);
-        assert_eq!(stats(&[two, as_reported]), [false, false]);
-    }
-
-    #[test]
-    fn passes_spread_as_far_as_the_widest() {
-        let stats = |fastest, slowest| ThreadStats {
-            workers: 2,
-            cpus: 2,
-            fastest,
-            slowest,
-            ..ThreadStats::default()
-        };
-        assert_eq!(stats(3.0, 4.0).with(stats(2.0, 3.5)), stats(2.0, 4.0));
-        let ahead = |least, median, most| ThreadStats {
-            lead: Some(RunAhead { least, lower: least, median, upper: most, most }),
-            ..stats(2.0, 4.0)
-        };
-        let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
-        assert_eq!((both.least, both.median, both.most), (1, 50, 95));
-        assert_eq!(stats(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
-        let on_one = ThreadStats { one_core: true, ..stats(2.0, 4.0) };
-        let on_two = ThreadStats { two_cores: true, ..stats(2.0, 4.0) };
-        let distant = |ticks| ThreadStats { round_trip: Some(ticks), ..stats(2.0, 4.0) };
-        assert_eq!(distant(200.0).with(distant(600.0)), distant(200.0));
-        assert_eq!(stats(2.0, 4.0).with(distant(600.0)), distant(600.0));
-        assert!(on_one.with(on_one).one_core && !on_one.with(stats(2.0, 4.0)).one_core);
-        assert!(on_two.with(on_two).two_cores && !on_two.with(stats(2.0, 4.0)).two_cores);
+        let [one, two] = Misplaced::ALL.map(Some);
+        assert_eq!(stats(&[one, one, None]), one);
+        assert_eq!(stats(&[two, None, two]), two);
+        assert_eq!(stats(&[two, None]), None);
+        assert_eq!(stats(&[one, two, None]), None);
     }
 }

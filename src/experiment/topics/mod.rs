@@ -129,9 +129,6 @@ pub fn of(id: &str) -> Option<&'static Family> {
     families().find(has)
 }
 
-/// The machine of most figures of Drepper's section 3.3.
-pub(crate) const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";
-
 /// Returns all experiments, by part and then by number. The parts are A: Startin, B: Sestoft, C:
 /// the tensor series, D: Drepper's section 3, E: Drepper's sections 6.1 to 6.3, F: sections next to
 /// these, and X: questions that no document asks but its readers do.

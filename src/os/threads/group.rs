@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use crate::host::{self, RoundOptions, Worker, WorkerTime};
+use crate::host::{self, Misplaced, RoundOptions, Worker, WorkerTime};
 use crate::kernel::Kernel;
 use crate::os::affinity::{AffinityError, pin};
 use crate::os::clock::pause;
@@ -188,12 +188,13 @@ impl host::ThreadGroup for ThreadGroup<'_> {
         &self.times
     }
 
-    fn one_core(&self) -> bool {
-        !self.board.siblings && lock(&self.board.distance).is_some_and(|of| !of.two_cores)
-    }
-
-    fn two_cores(&self) -> bool {
-        self.board.siblings && lock(&self.board.distance).is_some_and(|of| of.two_cores)
+    fn misplaced(&self) -> Option<Misplaced> {
+        let two_cores = (*lock(&self.board.distance))?.two_cores;
+        match self.board.siblings {
+            false if !two_cores => Some(Misplaced::OneCore),
+            true if two_cores => Some(Misplaced::TwoCores),
+            _ => None,
+        }
     }
 
     fn round_trip(&self) -> Option<f64> {
@@ -203,7 +204,7 @@ impl host::ThreadGroup for ThreadGroup<'_> {
     }
 
     fn wait_for_cores(&mut self, patience: &mut Duration) {
-        while (self.one_core() || self.two_cores()) && !patience.is_zero() {
+        while self.misplaced().is_some() && !patience.is_zero() {
             pause(PAUSE.min(*patience));
             *patience = patience.saturating_sub(PAUSE);
             self.round(CHECK_CORES);
@@ -449,12 +450,12 @@ mod tests {
             let two = &mut workers(&sum, 2, u64::MAX);
             let apart = two[0].cpu != two[1].cpu;
             let measured = group_by(start, share_a_core, two, OPTIONS, |group| {
-                assert!(!group.one_core() && !group.two_cores());
+                assert_eq!(group.misplaced(), None);
                 group.round(100);
                 let distance = *lock(&group.board.distance);
                 let elsewhere = distance.is_some_and(|of| of.two_cores == siblings);
-                let said = [group.one_core(), group.two_cores()];
-                assert_eq!(said, [elsewhere && !siblings, elsewhere && siblings]);
+                let way = if siblings { Misplaced::TwoCores } else { Misplaced::OneCore };
+                assert_eq!(group.misplaced(), elsewhere.then_some(way));
                 let passed = distance.is_some() && !siblings;
                 assert_eq!(group.round_trip().is_some(), passed);
                 distance.is_some()

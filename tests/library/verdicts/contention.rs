@@ -1,8 +1,9 @@
 //! Rows X18, X23 and X24: all threads access one line.
 
 use linefill::experiment::Machine;
-use linefill::experiment::Quality::{Clean, Disturbed, SharedCore};
+use linefill::experiment::Quality::{Clean, Disturbed, Misplaced};
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::host::Misplaced::OneCore;
 use linefill::os::sysfs::CpuLocation;
 
 use super::machines::{first_cpus, with_locations};
@@ -261,7 +262,11 @@ pub fn rows() -> Vec<Row> {
             row_of("X24", m, USUAL).in_passes(|series| match series.starts_with("MCS") {
                 // Two threads on one core take turns of a millisecond: nothing is said of the lock.
                 true => {
-                    vec![(Clean, [10.0, 10.03]), (Clean, [20.0, 20.06]), (SharedCore, [10.0, 40.0])]
+                    vec![
+                        (Clean, [10.0, 10.03]),
+                        (Clean, [20.0, 20.06]),
+                        (Misplaced(OneCore), [10.0, 40.0]),
+                    ]
                 }
                 false => vec![(Clean, [10.0, 13.0]), (Disturbed, [11.0, 14.3])],
             })

@@ -56,8 +56,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 slowest: 2.0,
                 lead: Some(lead),
                 pair: Some([0, 1]),
-                one_core: false,
-                two_cores: false,
+                misplaced: None,
                 round_trip: None,
             });
         }

@@ -150,8 +150,7 @@ impl Planted {
                 fastest: 10.0,
                 slowest: 10.0 * slowest,
                 pair: Some([0, 1]),
-                one_core: false,
-                two_cores: false,
+                misplaced: None,
                 round_trip: None,
                 lead: None,
             });

@@ -1,6 +1,6 @@
 //! The time of an access to each level: the tables of Drepper 3.2 and Sestoft's A.1, and what a cache saves.
 
-use crate::experiment::machine::ladder::{LINES, of_lines};
+use crate::experiment::baseline::ladder::{LINES, of_lines};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::arithmetic::RegisterSetup;
 use crate::experiment::shared::count::CountSetup;

@@ -117,7 +117,7 @@ fn slower(place: Percentile) -> f64 {
         Percentile::P90 => 10.0,
         Percentile::P99 => 100.0,
         Percentile::P999 => 1000.0,
-        Percentile::Max => crate::experiment::distribution::RUNS as f64,
+        Percentile::Max => crate::experiment::point::distribution::RUNS as f64,
     }
 }
 
