@@ -22,7 +22,7 @@ mod rig;
 mod sync;
 mod untestable;
 
-pub use crate::experiment::baseline::calibrating::calibrating;
+pub use crate::experiment::baseline::calibrating;
 pub use crate::experiment::baseline::ladder::{
     LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass,
 };
@@ -54,10 +54,8 @@ pub use case::{Case, Context, LapsFrom, PageRequest, Run, SampleOf, Setup, Timin
 pub use linux::Linux;
 pub use machine::Machine;
 pub use point::distribution::{Distribution, Percentile, in_words};
-pub use point::quality::{Pass, Quality};
-pub use point::threads::ThreadStats;
-pub use point::unit::Unit;
-pub use point::{Confidence, Measured, Point, Priors, State};
+pub use point::pass::{Pass, Quality, ThreadStats};
+pub use point::{Confidence, Measured, Point, Priors, State, Unit};
 pub use prediction::{Compared, Outcome, Prediction, prediction};
 pub use rig::{Effort, Rig};
 pub use topics::{Named, all, find, find_claim, nearest};

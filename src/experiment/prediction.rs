@@ -4,7 +4,7 @@
 //! [`calibrating`]. Each [`Model`] states whether one of its constants was fitted to curves. A point
 //! whose quantity the calibration measured is drawn but not counted.
 
-use crate::experiment::baseline::calibrating::calibrating;
+use crate::experiment::baseline::calibrating;
 use crate::experiment::machine::calibration::cycles;
 use crate::experiment::{
     Curve, Evidence, Experiment, Measured, Model, Parameters, Point, State, ThreadStats,

@@ -15,8 +15,9 @@ use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
 
-/// The machine: what it reports about itself, and what was measured. Plain data, so that it can be read
-/// back from a record.
+/// The machine as a run sees it: what it reports about itself, what the run measured before its
+/// experiments, and how much of it the run may use. Plain data, so that it can be read back from a
+/// record.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The vendor that CPUID reports.
