@@ -2,7 +2,7 @@
 
 use crate::cpu::{Core, Fact, Identity};
 use crate::experiment::prelude::*;
-use crate::host::Host;
+use crate::host::{Host, Told};
 use crate::mem::Region;
 
 /// How the number is obtained.
@@ -16,6 +16,8 @@ enum Found {
     Computed(fn(u64) -> Testable<f64>),
     /// By asking the host.
     Asked(fn(&'static dyn Host, u64) -> Testable<f64>),
+    /// As the host tells it.
+    Told(Told),
     /// From the table of cores, with the reason to give if the number is missing.
     Published(fn(&Core) -> Fact<u32>, &'static str),
 }
@@ -61,6 +63,11 @@ impl CountSetup {
         CountSetup::new(name, argument, Found::Asked(ask))
     }
 
+    /// Returns a number that the host tells.
+    pub(crate) const fn told(name: &'static str, what: Told) -> Self {
+        CountSetup::new(name, 0, Found::Told(what))
+    }
+
     /// Returns a published number of this core, with the reason to give if it is missing.
     pub(crate) const fn published(
         name: &'static str,
@@ -100,6 +107,7 @@ impl Setup for CountSetup {
             Found::Alone(compute) => compute(),
             Found::Computed(compute) => compute(self.argument),
             Found::Asked(ask) => ask(context.host, self.argument),
+            Found::Told(what) => Ok(context.host.told(what)?),
             Found::Published(fact, missing) => {
                 let core = Identity::detect().core();
                 let published = core.and_then(|core| fact(core).value());

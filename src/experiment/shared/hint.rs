@@ -8,10 +8,11 @@ use crate::cpu::{
     prefetchw,
 };
 use crate::experiment::prelude::*;
-use crate::kernel::{Kernel, Step, Walk, Work};
+use crate::experiment::shared::walk::WalkSetup;
+use crate::kernel::{Kernel, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
-use crate::pattern::{Layout, Order, Ring, Rng};
+use crate::pattern::{Layout, Order, Rng};
 use crate::time::start;
 use core::hint::black_box;
 
@@ -70,8 +71,11 @@ impl Setup for HintSetup {
         let (region, past) = region
             .split(BYTES)
             .ok_or_else(|| Untestable("the memory has no room for the sweep".to_owned()))?;
-        let lines =
-            Lines { past: sweep(past)?, shots: 0, region, rng: Rng::new(self.seed), line: 0 };
+        // A CPU may judge by past accesses whether prefetches into its outer levels are worth their
+        // bandwidth, and drop the program's prefetches along with its own. A sequential walk uses
+        // every prefetched line.
+        let past = WalkSetup::follow(Layout::npad(7), past.len(), Order::Sequential).walk(past)?;
+        let lines = Lines { past, shots: 0, region, rng: Rng::new(self.seed), line: 0 };
         Ok(match self.place {
             Place::Flushed => lines.brought(|_| {}),
             // SAFETY: `brought` passes the address of a line of the region.
@@ -85,16 +89,6 @@ impl Setup for HintSetup {
             Place::Prefetched(Hint::Write) => lines.brought(prefetchw),
         })
     }
-}
-
-/// Returns a sequential walk along `region`, which uses every prefetched line. A CPU may judge by past
-/// accesses whether prefetches into its outer levels are worth their bandwidth, and drop the program's
-/// prefetches along with its own.
-fn sweep(region: Region<'_>) -> Testable<Walk<'_>> {
-    let layout = Layout::npad(7);
-    let count = layout.count(region.len());
-    let ring = Ring::new(region, layout, count, Order::Sequential)?;
-    Ok(Walk::new(ring, Step::Follow)?)
 }
 
 /// Steps of the sweep.

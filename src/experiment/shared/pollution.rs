@@ -7,10 +7,11 @@
 use crate::cpu::{Sse41, movntdq, movntdqa};
 use crate::cpu::{prefetchnta, prefetcht0, sfence};
 use crate::experiment::prelude::*;
-use crate::kernel::{Kernel, Step, Walk, Work};
+use crate::experiment::shared::walk::WalkSetup;
+use crate::kernel::{Kernel, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::Layout;
 #[cfg(target_feature = "sse2")]
 use core::arch::x86_64::__m128i;
 use core::hint::black_box;
@@ -72,25 +73,19 @@ impl Setup for PollutionSetup {
         if self.passage == Passage::NonTemporalLoad {
             return Err(Untestable::without_vectors());
         }
-        let layout = Layout::npad(7);
-        let laps = layout.count(self.hot);
+        let list = WalkSetup::random(Layout::npad(7), self.hot, self.seed);
         let (hot, passing) = region
             .split(self.hot)
             .ok_or_else(|| Untestable("the memory has no room for the passing lines".to_owned()))?;
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(hot, layout, laps, order)?;
-        let walk = Walk::new(ring, Step::Follow)?;
-        Ok(Workload::shot(
-            PollutionShot {
-                walk,
-                period: laps as u64,
-                passing,
-                passage: self.passage,
-                #[cfg(target_feature = "sse2")]
-                sse41,
-            },
-            Work::default().load(laps as u32, 8),
-        ))
+        let shot = PollutionShot {
+            walk: list.walk(hot)?,
+            period: list.count as u64,
+            passing,
+            passage: self.passage,
+            #[cfg(target_feature = "sse2")]
+            sse41,
+        };
+        Ok(Workload::shot(shot, Work::default().load(list.count as u32, 8)))
     }
 }
 

@@ -5,8 +5,8 @@ use crate::experiment::prelude::*;
 use crate::host::Worker;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{LINE, PAGE, Region};
+use crate::order;
 use crate::pattern::{Layout, Order, Ring};
-use alloc::collections::BTreeSet;
 
 /// A ring and a walk along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,10 +49,19 @@ impl WalkSetup {
         WalkSetup { step, ..self }
     }
 
+    /// Returns a `Follow` walk in random order.
+    pub(crate) fn random(layout: Layout, working_set: usize, seed: u64) -> Self {
+        WalkSetup::follow(layout, working_set, Order::Random { seed })
+    }
+
+    /// Builds the ring in `region`.
+    pub(crate) fn ring<'m>(&self, region: Region<'m>) -> Testable<Ring<'m>> {
+        Ok(Ring::new(region, self.layout, self.count, self.order)?)
+    }
+
     /// Builds the ring in `region`, and returns the walk along it.
     pub(crate) fn walk<'m>(&self, region: Region<'m>) -> Testable<Walk<'m>> {
-        let ring = Ring::new(region, self.layout, self.count, self.order)?;
-        Ok(Walk::new(ring, self.step)?)
+        Ok(Walk::new(self.ring(region)?, self.step)?)
     }
 }
 
@@ -92,8 +101,7 @@ pub(crate) const FAR: &str = "memory";
 pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
     let near = machine.middle_of(machine.ranges.l1);
     [(NEAR, near), (FAR, machine.in_memory())].map(|(series, bytes)| {
-        let order = Order::Random { seed: machine.seed };
-        let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
+        let setup = WalkSetup::random(Layout::npad(7), bytes, machine.seed);
         Case::new(series, bytes as f64, setup).in_large_pages()
     })
 }
@@ -156,18 +164,9 @@ impl CompanySetup {
                 }
             }
             Lists::Own => {
-                let mut rest = Some(region);
-                for (index, &cpu) in self.cpus.iter().enumerate() {
-                    let none = || Untestable("the memory has no room for another list".to_owned());
-                    let region = rest.take().ok_or_else(none)?;
-                    let own = if index + 1 < self.cpus.len() {
-                        let (own, others) = region.split(self.span()).ok_or_else(none)?;
-                        rest = Some(others);
-                        own
-                    } else {
-                        region
-                    };
-                    let walk = Walk::new(ring(own)?, self.step)?;
+                let parts = region.into_bytes().chunks_exact_mut(self.span());
+                for (own, &cpu) in parts.zip(&self.cpus) {
+                    let walk = Walk::new(ring(Region::new(own)?)?, self.step)?;
                     workers.push(Worker::new(cpu, walk));
                 }
             }
@@ -178,10 +177,9 @@ impl CompanySetup {
 
 /// Checks that no two threads share a CPU, because they would wait for the scheduler.
 pub(crate) fn all_different(cpus: &[usize]) -> Testable<()> {
-    let different = cpus.iter().collect::<BTreeSet<_>>().len();
-    match different == cpus.len() {
-        true => Ok(()),
-        false => {
+    match order::distinct(cpus.iter().copied()).len() {
+        different if different == cpus.len() => Ok(()),
+        different => {
             Err(Untestable(format!("this needs {} CPUs, and there are {different}", cpus.len())))
         }
     }

@@ -115,7 +115,8 @@ static FIGURES: [Counted; 12] = [
         conflicts(cache(4 * MIB, 1)?, 2)
     }),
     Counted::exactly("misses, direct-mapped, 65,536 lines in a row", 0.0, || {
-        row_of_lines(cache(4 * MIB, 1)?)
+        let geometry = cache(4 * MIB, 1)?;
+        later_misses(geometry, geometry.lines(), LINE)
     }),
     Counted::exactly("misses, 8 ways, 8 lines of a set", 0.0, || conflicts(cache(4 * MIB, 8)?, 8)),
     Counted::exactly("misses, 8 ways, 9 lines of a set", 100.0, || {
@@ -195,27 +196,19 @@ fn whole() -> Testable<Geometry> {
 
 /// Returns the percentage of misses in later rounds over lines that all belong to one set.
 fn conflicts(geometry: Geometry, lines: u64) -> Testable<f64> {
-    let apart = geometry.sets() * geometry.line();
-    Ok(later_misses(geometry, (0..lines).map(|line| line * apart)))
+    later_misses(geometry, lines, geometry.sets() * LINE)
 }
 
-/// Returns the percentage of misses in later rounds over as many consecutive lines as the cache holds.
-fn row_of_lines(geometry: Geometry) -> Testable<f64> {
-    let lines = 0..geometry.lines();
-    Ok(later_misses(geometry, lines.map(|line| line * geometry.line())))
-}
-
-fn later_misses(geometry: Geometry, addresses: impl Iterator<Item = u64> + Clone) -> f64 {
+/// Returns the percentage of misses in later rounds over lines that are `apart` bytes apart.
+fn later_misses(geometry: Geometry, lines: u64, apart: u64) -> Testable<f64> {
     let mut cache = Cache::new(Design::lru(geometry));
-    let round = |cache: &mut Cache| {
-        for address in addresses.clone() {
-            cache.reference(Reference::load(address, 8));
+    for round in 0..4 {
+        if round == 1 {
+            cache.forget_counts();
         }
-    };
-    round(&mut cache);
-    cache.forget_counts();
-    for _ in 0..3 {
-        round(&mut cache);
+        for line in 0..lines {
+            cache.reference(Reference::load(line * apart, 8));
+        }
     }
-    100.0 * cache.counters().miss_ratio()
+    Ok(100.0 * cache.counters().miss_ratio())
 }

@@ -4,7 +4,7 @@ use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::LINE;
-use crate::pattern::{Layout, Order, common_divisor};
+use crate::pattern::Layout;
 use crate::stats::{Interval, Side};
 
 /// The figures of this family.
@@ -52,11 +52,10 @@ const FIG_6_5: Experiment = Experiment {
         let mut cases = Vec::new();
         // In address order, on a Raptor Cove with 12 ways, ten lines 4 KiB apart stayed in L1d, and twelve
         // lines 8 KiB apart: its prefetcher follows the smaller distance to two lines beyond the list.
-        let order = Order::Random { seed: machine.seed };
         for length in 1..=LONGEST {
             for distance in distances(machine) {
                 let layout = Layout::npad(7).spaced(distance * LINE);
-                let setup = WalkSetup::follow(layout, length * LINE, order);
+                let setup = WalkSetup::random(layout, length * LINE, machine.seed);
                 cases.push(Case::new(length.to_string(), distance as f64, setup).in_large_pages());
             }
         }
@@ -106,17 +105,14 @@ const FIG_6_5: Experiment = Experiment {
              one line",
             |e| {
                 let Geometry { period, ways } = Found::on(e)?.late;
-                let spread = distances(e.machine);
-                let spread = spread.filter(|&distance| sets_touched(distance, period) > 1);
-                let spread: Vec<usize> = spread.collect();
-                if spread.is_empty() {
-                    let none = "every distance tested is a multiple of the way size";
-                    return Err(Untestable(none.to_owned()));
-                }
-                let rises = spread.into_iter();
-                let rises = rises.map(|distance| Ok((distance, rise(e, ways + 1, distance)?)));
-                let Extreme { at, value } = Extreme::most(rises)?;
+                let mut spread =
+                    distances(e.machine).filter(|of| !of.is_multiple_of(period)).peekable();
+                spread.peek().ok_or_else(|| {
+                    Untestable::because("every distance tested is a multiple of the way size")
+                })?;
                 let lines = ways + 1;
+                let rises = spread.map(|distance| Ok((distance, rise(e, lines, distance)?)));
+                let Extreme { at, value } = Extreme::most(rises)?;
                 let what = format!("{lines} lines over one, at the worst distance, {at} lines");
                 at_most(&what, value, FLAT)
             },
@@ -131,12 +127,6 @@ const FIG_6_5: Experiment = Experiment {
 fn distances(machine: &Machine) -> impl Iterator<Item = usize> {
     let (step, most) = if machine.full { (4, 256) } else { (16, 128) };
     (step..=most).step_by(step)
-}
-
-/// Returns the number of sets that a list at this distance touches, if lines repeat their set every
-/// `period` lines.
-fn sets_touched(distance: usize, period: usize) -> usize {
-    period / common_divisor(distance, period)
 }
 
 /// Returns the time of a step in a list of `length` lines over that in a list of one line.

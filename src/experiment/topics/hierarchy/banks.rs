@@ -10,15 +10,12 @@ use crate::stats::Interval;
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_6];
 
-/// The series of loads behind a store whose address is known long before.
-const BEHIND: &str = "a load behind a store";
-
-/// The series of loads behind a store whose address becomes known with the load's.
-const BEHIND_LATE: &str = "a load behind a store of late address";
-
-/// The series of loads behind a store.
-const BOTH: [(&str, StoreAddress); 2] =
-    [(BEHIND, StoreAddress::Early), (BEHIND_LATE, StoreAddress::Late)];
+/// The series of loads behind a store, whose address is known long before, or becomes known with the
+/// load's.
+const BOTH: [(&str, StoreAddress); 2] = [
+    ("a load behind a store", StoreAddress::Early),
+    ("a load behind a store of late address", StoreAddress::Late),
+];
 
 /// Byte offset of the store. A load about 4,096 bytes behind it does not cross a line.
 const STORE: usize = 1032;
@@ -152,12 +149,11 @@ const FIG_6_6: Experiment = Experiment {
             "a load behind a store takes the same time, within 10 %, at every distance at which \
              load and store do not overlap in the low 12 address bits",
             |e| {
-                let apart: Vec<usize> =
-                    behind(e.machine).into_iter().filter(|behind| !aliases(*behind)).collect();
                 let slower = BOTH.iter().flat_map(|(series, _)| {
                     let free = e.at(series, FREE as f64);
-                    apart.iter().map(move |behind| {
-                        let slower = ratio(e.at(series, *behind as f64), free.clone()?)?;
+                    let apart = behind(e.machine).into_iter().filter(|behind| !aliases(*behind));
+                    apart.map(move |behind| {
+                        let slower = ratio(e.at(series, behind as f64), free.clone()?)?;
                         Ok(((series, behind), slower))
                     })
                 });
@@ -254,12 +250,12 @@ fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval
 }
 
 /// A store, and a load at a distance behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AliasSetup {
+#[derive(Clone, Copy, Debug)]
+struct AliasSetup {
     /// Bytes from the 8-byte store to the load: 8 or more.
-    pub behind: usize,
+    behind: usize,
     /// When the core knows the address of the store.
-    pub known: StoreAddress,
+    known: StoreAddress,
 }
 
 impl Setup for AliasSetup {

@@ -26,7 +26,7 @@ pub enum Compiler {
 }
 
 /// Misses of a compiler in an L2 under LRU, behind L1i and L1d of 32 KiB and 8 ways each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub struct CompilerSetup {
     /// The compiler, and the sets that count.
     pub of: Compiler,

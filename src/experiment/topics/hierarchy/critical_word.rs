@@ -1,11 +1,10 @@
 //! Drepper 3.5.2, critical word load: Figure 3.30.
 
-use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Direction, Fields};
 use crate::mem::Region;
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 /// The figures of this family.
@@ -139,11 +138,11 @@ const STRUCT_RULES: Experiment = Experiment {
             slightly later. It costs as many cycles in L2, and the claim subtracts these.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
-        let seed = machine.seed;
         let mut cases = Vec::new();
         for bytes in machine.few_working_sets(2) {
             for (series, direction) in DIRECTIONS {
-                let setup = FieldsSetup { working_set: bytes, seed, direction };
+                let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed);
+                let setup = FieldsSetup { list, direction };
                 cases.push(Case::new(series, bytes as f64, setup).in_turn());
             }
         }
@@ -176,36 +175,26 @@ const STRUCT_RULES: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// A ring of line-sized elements, each read wholly before the next. An operation is an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FieldsSetup {
-    /// Bytes of all elements together.
-    pub working_set: usize,
-    /// Decides the order in which the elements are visited.
-    pub seed: u64,
-    /// The order in which the fields are read.
-    pub direction: Direction,
+/// A list of lines, each read wholly before the next. An operation is a line.
+#[derive(Clone, Copy, Debug)]
+struct FieldsSetup {
+    list: WalkSetup,
+    /// The order in which the fields of a line are read.
+    direction: Direction,
 }
-
-/// An element of one line.
-const LINE_ELEMENT: Layout = Layout::npad(7);
 
 impl Setup for FieldsSetup {
     fn bytes(&self) -> usize {
-        self.working_set
+        self.list.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let count = LINE_ELEMENT.count(self.working_set);
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, LINE_ELEMENT, count, order)?;
-        let fields = Fields::new(ring, self.direction)?;
-        Ok(Workload::steady(fields, count as u64))
+        let fields = Fields::new(self.list.ring(region)?, self.direction)?;
+        Ok(Workload::steady(fields, self.list.count as u64))
     }
 
-    /// Predicts a random walk: a line arrives once, with all its fields.
+    /// Predicts the walk: a line arrives once, with all its fields.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let places = Places::lines(LINE_ELEMENT.count(self.working_set));
-        random(parameters, places, None)
+        self.list.predict(parameters)
     }
 }

@@ -37,7 +37,10 @@ const ALL_SETS: &str = "another compilation, all sets";
 const INSTALLED: &str = "installed";
 const ONE_SET_IN_128: &str = "installed, one set in 128";
 
-fn series(compiler: &str, ways: u64, line: u64) -> String {
+/// An L2: bytes of a line, ways, and bytes in all.
+type L2 = (u64, u64, u64);
+
+fn series(compiler: &str, (line, ways, _): L2) -> String {
     let ways = match ways {
         1 => "direct-mapped".to_owned(),
         ways => format!("{ways} ways"),
@@ -160,8 +163,8 @@ const TABLE_3_1: Experiment = Experiment {
                 falling_with_size(e, STORED)?;
                 traced(e)?;
                 let shares = || {
-                    table().map(|(line, ways, size)| {
-                        let of = |name| misses(e, name, size, ways, line);
+                    table().map(|l2| {
+                        let of = |name| misses(e, name, l2);
                         Ok(((), ratio(of(ONE_SET_IN_128), of(INSTALLED))?))
                     })
                 };
@@ -181,9 +184,9 @@ const TABLE_3_1: Experiment = Experiment {
             "from 1 MiB on, ways 9 to 16 of L2 save less than a tenth of a compiler's misses, for \
              both line sizes of Table 3.1",
             |e| {
-                let shares = with_16_ways().map(|(line, size)| {
-                    let of = |ways| misses(e, STORED, size, ways, line);
-                    Ok(((), saved(of(8)?, of(16)?)?))
+                let shares = with_16_ways().map(|l2 @ (line, _, size)| {
+                    let fewer = misses(e, STORED, (line, 8, size))?;
+                    Ok(((), saved(fewer, misses(e, STORED, l2)?)?))
                 });
                 at_most("saved by ways 9 to 16", Extreme::most(shares)?.value, 1.0 - LESS)
             },
@@ -209,9 +212,9 @@ const TABLE_3_1: Experiment = Experiment {
             "with 2, 4 and 8 ways, an L2 of 32 MiB saves less than 5 % of the misses of a compiler \
              that an L2 of 16 MiB has",
             |e| {
-                let shares = larger().map(|(line, ways)| {
-                    let of = |size| misses(e, STORED, size, ways, line);
-                    Ok(((), saved(of(LARGER / 2)?, of(LARGER)?)?))
+                let shares = larger().map(|l2 @ (line, ways, size)| {
+                    let smaller = misses(e, STORED, (line, ways, size / 2))?;
+                    Ok(((), saved(smaller, misses(e, STORED, l2)?)?))
                 });
                 at_most("saved by 32 MiB", Extreme::most(shares)?.value, 0.05)
             },
@@ -227,8 +230,8 @@ const TABLE_3_1: Experiment = Experiment {
                 let shares =
                     table().filter(|(_, ways, size)| [2, 4].contains(ways) && *size <= CROWDED);
                 let shares = shares.map(|(line, ways, size)| {
-                    let of_ways = misses(e, STORED, size, 2 * ways, line);
-                    let of_size = misses(e, STORED, 2 * size, ways, line);
+                    let of_ways = misses(e, STORED, (line, 2 * ways, size));
+                    let of_size = misses(e, STORED, (line, ways, 2 * size));
                     Ok(((), ratio(of_ways, of_size)?))
                 });
                 let least = Extreme::least(shares)?.value;
@@ -240,62 +243,50 @@ const TABLE_3_1: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Returns the line sizes and sizes of the caches of 16 ways.
-fn with_16_ways() -> impl Iterator<Item = (u64, u64)> {
+/// Returns the caches of 16 ways.
+fn with_16_ways() -> impl Iterator<Item = L2> {
     let sizes = (WITH_16_WAYS[0]..=WITH_16_WAYS[1]).map(|log| 1 << log);
-    LINES.into_iter().flat_map(move |line| sizes.clone().map(move |size| (line, size)))
+    LINES.into_iter().flat_map(move |line| sizes.clone().map(move |size| (line, 16, size)))
 }
 
-/// Returns the line sizes and ways of the caches of twice the largest size.
-fn larger() -> impl Iterator<Item = (u64, u64)> {
-    let ways = |line| WAYS[1..].iter().map(move |&ways| (line, ways));
-    LINES.into_iter().flat_map(ways)
+/// Returns the caches of twice the largest size.
+fn larger() -> impl Iterator<Item = L2> {
+    let of_line = |line| WAYS[1..].iter().map(move |&ways| (line, ways, LARGER));
+    LINES.into_iter().flat_map(of_line)
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let mut compilers = vec![(STORED, Compiler::Stored)];
-    if machine.full {
-        compilers.push((INSTALLED, Compiler::Installed));
-        compilers.push((ONE_SET_IN_128, Compiler::InstalledSampled));
-    }
+    let case = |series: String, of, (line, ways, size): L2| {
+        Case::new(series, size as f64, CompilerSetup { of, size, ways, line })
+    };
     let mut cases = Vec::new();
     for size in SECOND_WAY {
-        for ways in [1, 2] {
-            let setup = CompilerSetup { of: Compiler::Whole, size, ways, line: 32 };
-            cases.push(Case::new(series(ALL_SETS, ways, 32), size as f64, setup));
-        }
+        let both = [1, 2].map(|ways| (32, ways, size));
+        cases.extend(both.map(|l2| case(series(ALL_SETS, l2), Compiler::Whole, l2)));
         for index in 0..SLICES {
-            for ways in [1, 2] {
-                let setup =
-                    CompilerSetup { of: Compiler::StoredSlice(index), size, ways, line: 32 };
-                cases.push(Case::new(slice(index, ways), size as f64, setup));
-            }
+            let of = Compiler::StoredSlice(index);
+            cases.extend(both.map(|l2| case(slice(index, l2.1), of, l2)));
         }
     }
-    let beside = with_16_ways().map(|(line, size)| (line, 16, size));
-    let beside = beside.chain(larger().map(|(line, ways)| (line, ways, LARGER)));
-    cases.extend(beside.map(|(line, ways, size)| {
-        let setup = CompilerSetup { of: Compiler::Stored, size, ways, line };
-        Case::new(series(STORED, ways, line), size as f64, setup)
-    }));
-    for (name, of) in compilers {
-        cases.extend(table().map(|(line, ways, size)| {
-            let setup = CompilerSetup { of, size, ways, line };
-            Case::new(series(name, ways, line), size as f64, setup)
-        }));
+    let by = |name, of| move |l2| case(series(name, l2), of, l2);
+    let stored = with_16_ways().chain(larger()).chain(table());
+    cases.extend(stored.map(by(STORED, Compiler::Stored)));
+    if machine.full {
+        cases.extend(table().map(by(INSTALLED, Compiler::Installed)));
+        cases.extend(table().map(by(ONE_SET_IN_128, Compiler::InstalledSampled)));
     }
     cases
 }
 
-/// Returns the line sizes, ways and sizes of Table 3.1.
-fn table() -> impl Iterator<Item = (u64, u64, u64)> {
+/// Returns the caches of Table 3.1.
+fn table() -> impl Iterator<Item = L2> {
     let of_line = |line| WAYS.into_iter().map(move |ways| (line, ways));
     let all = LINES.into_iter().flat_map(of_line);
     all.flat_map(|(line, ways)| sizes().map(move |size| (line, ways, size)))
 }
 
-fn misses(e: &Evidence<'_>, compiler: &str, size: u64, ways: u64, line: u64) -> Testable<Interval> {
-    Ok(*e.at(&series(compiler, ways, line), size as f64)?)
+fn misses(e: &Evidence<'_>, compiler: &str, l2: L2) -> Testable<Interval> {
+    Ok(*e.at(&series(compiler, l2), l2.2 as f64)?)
 }
 
 fn slice(index: u8, ways: u64) -> String {
@@ -307,7 +298,7 @@ fn slice(index: u8, ways: u64) -> String {
 /// direct-mapped cache, and compilations differ by more than the doubt of one sample.
 fn saved_by_the_second_way(e: &Evidence<'_>, size: u64) -> Testable<Interval> {
     let share = |compiler| -> Testable<f64> {
-        let of = |ways| misses(e, compiler, size, ways, 32);
+        let of = |ways| misses(e, compiler, (32, ways, size));
         Ok(saved(of(1)?, of(2)?)?.middle())
     };
     let (sampled, whole) = (share(STORED)?, share(ALL_SETS)?);
@@ -321,15 +312,15 @@ fn saved_by_the_second_way(e: &Evidence<'_>, size: u64) -> Testable<Interval> {
 /// freedom for 95 %).
 fn sampling_error(e: &Evidence<'_>, size: u64) -> Testable<f64> {
     const STUDENT: f64 = 2.365;
-    let of = |index, ways| e.at(&slice(index, ways), size as f64);
-    let mut slices = Vec::new();
-    for index in 0..SLICES {
-        slices.push((of(index, 1)?.middle(), of(index, 2)?.middle()));
-    }
-    let sum = |of: fn(&(f64, f64)) -> f64| slices.iter().map(of).sum::<f64>();
-    let (one, two) = (sum(|slice| slice.0), sum(|slice| slice.1));
+    let of = |ways| {
+        let slices = (0..SLICES).map(|index| e.at(&slice(index, ways), size as f64));
+        slices.map(|misses| Ok(misses?.middle())).collect::<Testable<Vec<f64>>>()
+    };
+    let (one, two) = (of(1)?, of(2)?);
+    let [all_one, all_two] = [&one, &two].map(|misses| misses.iter().sum::<f64>());
+    let each = one.iter().zip(&two);
     let without: Vec<f64> =
-        slices.iter().map(|slice| 1.0 - (two - slice.1) / (one - slice.0)).collect();
+        each.map(|(one, two)| 1.0 - (all_two - two) / (all_one - one)).collect();
     let count = without.len() as f64;
     let mean = without.iter().sum::<f64>() / count;
     let squares: f64 = without.iter().map(|saved| (saved - mean).powi(2)).sum();
@@ -357,8 +348,8 @@ fn most_left(e: &Evidence<'_>, compiler: &str, before: [u64; 3]) -> Testable<Int
     let shares = table().filter_map(|(line, ways, size)| {
         let (first, fewer, smaller) = (line / before[0], ways / before[1], size / before[2]);
         table().find(|of| *of == (first, fewer, smaller))?;
-        let of = misses(e, compiler, size, ways, line);
-        let share = ratio(of, misses(e, compiler, smaller, fewer, first));
+        let of = misses(e, compiler, (line, ways, size));
+        let share = ratio(of, misses(e, compiler, (first, fewer, smaller)));
         Some(share.map(|share| ((), share)))
     });
     Ok(Extreme::most(shares)?.value)
@@ -385,7 +376,7 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
     let mut least = Interval::exact(f64::INFINITY);
     for line in LINES {
         for size in sizes() {
-            let of = |ways| misses(e, compiler, size, ways, line);
+            let of = |ways| misses(e, compiler, (line, ways, size));
             let counts = [of(1)?, of(2)?, of(4)?, of(8)?];
             let saved = |way: usize| minus(counts[way], counts[way + 1]);
             for way in 0..2 {

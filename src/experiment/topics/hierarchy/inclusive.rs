@@ -8,7 +8,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Walk};
 use crate::mem::{LINE, Region};
-use crate::pattern::{Layout, Order};
+use crate::pattern::Layout;
 use crate::stats::Interval;
 use crate::time::{start, stop};
 use core::hint::black_box;
@@ -238,8 +238,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     if let Some(overfill) = overfill(machine) {
         for count in [overfill.between, overfill.beyond] {
             let layout = Layout::npad(7).spaced(overfill.apart);
-            let order = Order::Random { seed: machine.seed };
-            let setup = WalkSetup::follow(layout, count * LINE, order);
+            let setup = WalkSetup::random(layout, count * LINE, machine.seed);
             cases.push(Case::new(ONE_SET, count as f64, setup).in_huge_pages());
         }
     }
@@ -251,14 +250,14 @@ fn cases(machine: &Machine) -> Vec<Case> {
 /// by the lines of the ring: how often each line was lost. Steps are timed one by one, because
 /// several hits in the last level together look like a miss to memory. There are few steps, because
 /// each may be interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RetainSetup {
+#[derive(Clone, Copy, Debug)]
+struct RetainSetup {
     /// Bytes of the stream, which passes again and again.
-    pub stream: usize,
+    stream: usize,
     /// Bytes that stream past in total.
-    pub total: usize,
+    total: usize,
     /// Decides the order of the ring, and tells repetitions apart.
-    pub seed: u64,
+    seed: u64,
 }
 
 /// Lines of the ring: one page, an eighth of the smallest L1d.
@@ -281,8 +280,7 @@ impl Setup for RetainSetup {
         let (hot, mut stream) = parts.ok_or_else(|| {
             Untestable("the region has no room for the lines that stream past".to_owned())
         })?;
-        let order = Order::Random { seed: self.seed };
-        let mut walk = WalkSetup::follow(Layout::npad(7), HOT * LINE, order).walk(hot)?;
+        let mut walk = WalkSetup::random(Layout::npad(7), HOT * LINE, self.seed).walk(hot)?;
         // Pages that were never written may all be one page of zeroes.
         stream.bytes_mut().fill(1);
 

@@ -23,13 +23,14 @@ const fn plot(unit: Unit) -> Option<Plot> {
 fn cases(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
     let walk = |level: usize, lines, bytes| of_lines(LEVELS[level], lines, bytes, machine.seed);
-    let near = [(1, ranges.l1), (2, ranges.l2)]
-        .map(|(level, range)| (level, range, machine.middle_of(range)));
-    let memory = (4, ranges.memory, machine.in_memory());
+    let dense = [
+        (1, ranges.l1, machine.middle_of(ranges.l1)),
+        (2, ranges.l2, machine.middle_of(ranges.l2)),
+        (4, ranges.memory, machine.in_memory()),
+    ];
     let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
     // A range can be empty, or lie beyond the memory that may be allocated. Its claim then says so.
-    let dense = near.into_iter().chain([memory]);
-    let dense = dense.filter(|(_, range, bytes)| range.holds(*bytes as f64));
+    let dense = dense.into_iter().filter(|(_, range, bytes)| range.holds(*bytes as f64));
     cases.extend(dense.map(|(level, _, bytes)| walk(level, 1, bytes)));
     // Other programs may leave little room in a shared level, and the room changes during a run. A
     // walk over one line in eight of a span of four times L2 needs little room: it has half as many

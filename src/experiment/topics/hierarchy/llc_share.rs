@@ -30,17 +30,23 @@ const SMALLEST: f64 = (1 << 20) as f64;
 const AFFORDABLE: usize = 512 << 20;
 
 /// Returns the last level that CPUID reports beyond L1.
-fn last_level(machine: &Machine) -> Option<&Cache> {
-    let data = machine.caches.iter().filter(|cache| cache.level > 1);
-    data.max_by_key(|cache| cache.level)
+///
+/// # Errors
+/// If CPUID describes none.
+fn last_level(machine: &Machine) -> Testable<&Cache> {
+    let beyond = machine.caches.iter().filter(|cache| cache.level > 1);
+    beyond.max_by_key(|cache| cache.level).ok_or_else(no_share)
 }
 
 /// Returns the bytes of the last level that one hardware thread may count on, as CPUID reports
 /// them, in whole lines.
-fn share(machine: &Machine) -> Option<usize> {
+///
+/// # Errors
+/// If CPUID describes no last level.
+fn share(machine: &Machine) -> Testable<usize> {
     let last = last_level(machine)?;
-    let bytes = last.share().unwrap_or(last.size) as usize;
-    Some(bytes / LINE * LINE).filter(|&bytes| bytes > 0)
+    let bytes = last.share().unwrap_or(last.size) as usize / LINE * LINE;
+    if bytes == 0 { Err(no_share()) } else { Ok(bytes) }
 }
 
 /// Returns the bytes of the last level that one hardware thread finds: its share if the other threads
@@ -49,9 +55,7 @@ fn share(machine: &Machine) -> Option<usize> {
 /// # Errors
 /// If CPUID describes no last level.
 pub(crate) fn share_to_whole(machine: &Machine) -> Testable<[f64; 2]> {
-    let found = share(machine).zip(last_level(machine));
-    let (share, last) = found.ok_or_else(no_share)?;
-    Ok([share as f64, last.size as f64])
+    Ok([share(machine)? as f64, last_level(machine)?.size as f64])
 }
 
 /// Returns the bytes of the array. The array lies in memory and has several blocks.
@@ -71,7 +75,7 @@ fn largest_block(machine: &Machine) -> usize {
 fn blocks(machine: &Machine) -> Vec<usize> {
     let ranges = &machine.ranges;
     let mut sizes = vec![ranges.l1.hi as usize, ranges.l2.hi as usize];
-    if let Some(share) = share(machine) {
+    if let Ok(share) = share(machine) {
         sizes.extend([share / 4, share / 2, share, 2 * share]);
     }
     if machine.full {
@@ -108,16 +112,15 @@ const LLC_SHARE: Experiment = Experiment {
         Unit::GigabytesPerSecond,
     )),
     cases: |machine| {
-        let ask = |series, ask| CountSetup::asked(series, 0, ask).at(0.0);
         let mut cases = vec![
-            ask(SYSFS, |host, _| Ok(host.told(Told::LastLevelShare)?)),
+            CountSetup::told(SYSFS, Told::LastLevelShare).at(0.0),
             CountSetup::computed(CPUID, 0, by_cpuid).at(0.0),
         ];
         let array = array(machine);
-        for block in blocks(machine) {
-            let setup = BlockedSetup { array, block };
-            cases.push(Case::new(BLOCKS, block as f64, setup));
-        }
+        let blocks = blocks(machine).into_iter();
+        cases.extend(
+            blocks.map(|block| Case::new(BLOCKS, block as f64, BlockedSetup { array, block })),
+        );
         let whole = LoadSetup { bytes: array, width: 16, non_temporal: false };
         cases.push(Case::new(WHOLE, array as f64, whole));
         cases
@@ -163,8 +166,7 @@ const LLC_SHARE: Experiment = Experiment {
             "a program made for a last level of 1 MiB leaves 87 % or more of this machine's last \
              level unused",
             |e| {
-                let last = last_level(e.machine).ok_or_else(no_share)?;
-                let threads = last.shared_by.unwrap_or(1).max(1);
+                let threads = last_level(e.machine)?.shared_by.unwrap_or(1).max(1);
                 let size = e.at(CPUID, 0.0)?.scaled(f64::from(threads));
                 told_by_hardware(e)?;
                 let used = ratio(Interval::exact(SMALLEST), size)?;
@@ -195,7 +197,7 @@ const LLC_SHARE: Experiment = Experiment {
             "blocks of twice this hardware thread's share of the last level are read at least \
              10 % more slowly than blocks of half the share",
             |e| {
-                let twice = 2 * share(e.machine).ok_or_else(no_share)?;
+                let twice = 2 * share(e.machine)?;
                 let most = largest_block(e.machine);
                 if twice > most {
                     let [twice, most] = [twice, most].map(|bytes| bytes >> 20);
@@ -240,8 +242,7 @@ const LLC_SHARE: Experiment = Experiment {
 
 /// Returns the bytes of half the share. The other half is left to code and other data of the job.
 fn half(machine: &Machine) -> Testable<f64> {
-    let share = share(machine).ok_or_else(no_share)?;
-    Ok((share / 2 / LINE * LINE) as f64)
+    Ok((share(machine)? / 2 / LINE * LINE) as f64)
 }
 
 /// Returns the speed at which blocks of half the share are read.
@@ -251,7 +252,7 @@ fn half(machine: &Machine) -> Testable<f64> {
 fn half_the_share(e: &Evidence<'_>) -> Testable<Reading> {
     let half = half(e.machine)?;
     let range = e.machine.ranges.llc;
-    if last_level(e.machine).is_some_and(|last| last.level > 2) && half < range.lo {
+    if last_level(e.machine).is_ok_and(|last| last.level > 2) && half < range.lo {
         return Err(Untestable(format!(
             "half the share is {:.0} KiB, and only blocks of more than {:.0} KiB, twice L2, lie in \
              the last level",
@@ -277,9 +278,7 @@ pub(crate) fn last_known(machine: &Machine) -> Option<&Capacity> {
 fn capacity_found(machine: &Machine) -> Testable<Interval> {
     let found = last_known(machine).and_then(|at| at.measured);
     let found = found.ok_or_else(|| {
-        Untestable(
-            "the ladder of working sets shows no step beyond the last-level cache".to_owned(),
-        )
+        Untestable::because("the ladder of working sets shows no step beyond the last-level cache")
     })?;
     Ok(Interval::new(found / 1.5, found * 1.5))
 }
@@ -287,20 +286,19 @@ fn capacity_found(machine: &Machine) -> Testable<Interval> {
 fn by_cpuid(_: u64) -> Testable<f64> {
     let caches = Caches::detect();
     let last =
-        caches.last_level().ok_or_else(|| Untestable("CPUID describes no caches".to_owned()))?;
-    let share = last.share().ok_or_else(|| {
-        Untestable("CPUID does not report how many threads share the last level".to_owned())
-    })?;
-    Ok(share as f64)
+        caches.last_level().ok_or_else(|| Untestable::because("CPUID describes no caches"))?;
+    last.share().map(|share| share as f64).ok_or_else(|| {
+        Untestable::because("CPUID does not report how many threads share the last level")
+    })
 }
 
 /// An array whose blocks are each read three times. An operation is a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct BlockedSetup {
+#[derive(Clone, Copy, Debug)]
+struct BlockedSetup {
     /// Bytes of the array.
-    pub array: usize,
+    array: usize,
     /// Bytes of a block.
-    pub block: usize,
+    block: usize,
 }
 
 impl Setup for BlockedSetup {

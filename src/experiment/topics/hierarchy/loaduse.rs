@@ -1,10 +1,10 @@
 //! Beyond the papers: load-to-use latency, by addressing mode, by register and by level.
 
-use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Chase, Mode};
 use crate::mem::Region;
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::Layout;
 use crate::stats::Interval;
 
 /// Why the width of a load shows in its latency.
@@ -53,7 +53,8 @@ const LOAD_TO_USE: Experiment = Experiment {
     plot: Some(Plot::bars(Axis::WORKING_SET, Axis::log("time"), Unit::CoreCycles)),
     cases: |machine| {
         let case = |mode: Mode, working_set: usize| {
-            let setup = ChaseSetup { working_set, mode, seed: machine.seed };
+            let list = WalkSetup::random(Layout::npad(7), working_set, machine.seed);
+            let setup = ChaseSetup { list, mode };
             Case::new(mode.text(), working_set as f64, setup).in_turn()
         };
         let near = inside_l1(machine);
@@ -188,35 +189,25 @@ fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     Ok(Interval::new((longer.lo - 1.0) * cycles, (longer.hi - 1.0) * cycles))
 }
 
-/// A walk through a random ring of lines, where each load's address is formed from the load before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChaseSetup {
-    /// Bytes of all lines together.
-    pub working_set: usize,
+/// A walk along a list of lines, where each load's address is formed from the load before.
+#[derive(Clone, Copy, Debug)]
+struct ChaseSetup {
+    list: WalkSetup,
     /// The load and its addressing mode.
-    pub mode: Mode,
-    /// Decides the order of the lines.
-    pub seed: u64,
+    mode: Mode,
 }
-
-/// An element of one line.
-const LINE_ELEMENT: Layout = Layout::npad(7);
 
 impl Setup for ChaseSetup {
     fn bytes(&self) -> usize {
-        self.working_set
+        self.list.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let count = LINE_ELEMENT.count(self.working_set);
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, LINE_ELEMENT, count, order)?;
-        let chase = Chase::new(ring, self.mode, &context.features)?;
-        Ok(Workload::steady(chase, count as u64))
+        let chase = Chase::new(self.list.ring(region)?, self.mode, &context.features)?;
+        Ok(Workload::steady(chase, self.list.count as u64))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let places = Places::lines(LINE_ELEMENT.count(self.working_set));
-        random(parameters, places, None)
+        self.list.predict(parameters)
     }
 }

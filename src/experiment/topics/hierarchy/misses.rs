@@ -78,7 +78,7 @@ const TABLE_3_2: Experiment = Experiment {
              to four times the size of L2",
             |e| {
                 let mut parts = Vec::new();
-                let mut before: Option<Interval> = None;
+                let mut before: Option<Reading> = None;
                 let (.., sizes) = simulation(e.machine).ok_or_else(|| {
                     Untestable::because("CPUID does not describe L1d and L2, which are simulated")
                 })?;
@@ -86,11 +86,10 @@ const TABLE_3_2: Experiment = Experiment {
                     let in_order = e.at(SEQUENTIAL_SIMULATED, x)?;
                     parts.push(at_most("percent of sequential reads that miss", in_order, 5.0));
                     let at_random = e.at(RANDOM_SIMULATED, x)?;
-                    if let Some(before) = before {
-                        let more = minus(&at_random, before);
+                    if let Some(before) = before.replace(at_random.clone()) {
+                        let more = minus(at_random, before);
                         parts.push(at_least("percentage points more at random", more, 1.0));
                     }
-                    before = Some(*at_random);
                 }
                 all_of(parts)
             },
@@ -181,10 +180,9 @@ fn beyond(machine: &Machine) -> Testable<Vec<f64>> {
 fn ends(machine: &Machine) -> Testable<(f64, f64)> {
     match beyond(machine)?[..] {
         [first, .., last] => Ok((first, last)),
-        _ => Err(Untestable(
+        _ => Err(Untestable::because(
             "the claim needs two working sets beyond L2, and the memory that may be used is too \
-             small"
-                .to_owned(),
+             small",
         )),
     }
 }
@@ -240,14 +238,13 @@ fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
 }
 
 /// The misses of a simulated L2 in percent of its reads, in the second lap of a walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RatioSetup {
+#[derive(Clone, Copy, Debug)]
+struct RatioSetup {
     /// The walk, of which the simulator runs two laps.
-    pub walk: WalkSetup,
-    /// L1d.
-    pub l1: Geometry,
+    walk: WalkSetup,
+    l1: Geometry,
     /// L2, with a prefetcher that follows streams.
-    pub l2: Geometry,
+    l2: Geometry,
 }
 
 /// Lines that the prefetcher runs ahead: half as far as Intel's streamer may (optimization manual
@@ -265,27 +262,20 @@ impl Setup for RatioSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let (mut kernel, period) = self.walk.prepare(region, context)?.kernel()?;
-        let mut caches = Hierarchy::new(&self.design())?;
-        kernel.trace(period, &mut |access| {
-            caches.reference(sim::Reference::of(access, 0));
-        });
-        caches.forget_counts();
-        kernel.trace(period, &mut |access| {
-            caches.reference(sim::Reference::of(access, 0));
-        });
-        Ok(Workload::Count(100.0 * caches.counters(1).miss_ratio()))
-    }
-}
-
-impl RatioSetup {
-    fn design(&self) -> HierarchyDesign {
         let level = |cache| LevelDesign::new(Design::lru(cache), Inclusion::NonInclusive);
-        let mut l2 = level(self.l2);
-        l2.prefetchers = vec![Prefetcher::Streamer { ahead: AHEAD }];
-        HierarchyDesign {
+        let prefetchers = vec![Prefetcher::Streamer { ahead: AHEAD }];
+        let l2 = LevelDesign { prefetchers, ..level(self.l2) };
+        let mut caches = Hierarchy::new(&HierarchyDesign {
             instructions: Instructions::Ignored,
             levels: vec![level(self.l1), l2],
             tlb: None,
+        })?;
+        for _lap in 0..2 {
+            caches.forget_counts();
+            kernel.trace(period, &mut |access| {
+                caches.reference(sim::Reference::of(access, 0));
+            });
         }
+        Ok(Workload::Count(100.0 * caches.counters(1).miss_ratio()))
     }
 }

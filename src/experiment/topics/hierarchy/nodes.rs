@@ -7,7 +7,7 @@ use crate::host::{MemoryNode, MemoryPolicy, Nodes, Worker};
 use crate::kernel::{Bandwidth, Motion, Vector};
 use crate::mem::Region;
 use crate::order;
-use crate::pattern::{Layout, Order};
+use crate::pattern::Layout;
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -129,8 +129,7 @@ const NODES: Experiment = Experiment {
             |e| {
                 let Ends { home, .. } = measured_ends(e)?;
                 let touched = e.at(WALK_TOUCHED, home as f64)?;
-                let bound = e.at(&home.to_string(), home as f64)?;
-                at_most("touched first over bound", ratio(touched, bound), 1.1)
+                at_most("touched first over bound", ratio(touched, walk(e, home, home)), 1.1)
             },
         ),
         // With the memory one hop away, reads are a fifth slower than those of local memory at every
@@ -162,8 +161,7 @@ const NODES: Experiment = Experiment {
              through memory of each, within a tenth",
             |e| {
                 let Ends { home, far, .. } = measured_ends(e)?;
-                let [own, other] = [home, far].map(|node| e.at(&home.to_string(), node as f64));
-                let (own, other) = (own?, other?);
+                let (own, other) = (walk(e, home, home)?, walk(e, home, far)?);
                 let mean = Interval::new((own.lo + other.lo) / 2.0, (own.hi + other.hi) / 2.0);
                 let turns = e.at(WALK_IN_TURN, home as f64)?;
                 between("in turn over the mean of both", ratio(turns, mean), 0.9, 1.1)
@@ -213,7 +211,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The work of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 enum Work {
     /// Walks in random order, one line per element.
     Walk,
@@ -222,7 +220,7 @@ enum Work {
 }
 
 /// One thread on a CPU, and memory on the nodes that the case asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 struct NodeSetup {
     cpu: usize,
     bytes: usize,
@@ -248,8 +246,7 @@ impl Setup for NodeSetup {
         };
         let (kernel, period): (Box<dyn crate::kernel::Kernel + Send + 'm>, u64) = match self.work {
             Work::Walk => {
-                let order = Order::Random { seed: self.seed };
-                let setup = WalkSetup::follow(Layout::npad(7), region.len(), order);
+                let setup = WalkSetup::random(Layout::npad(7), region.len(), self.seed);
                 (Box::new(setup.walk(region)?), setup.count as u64)
             }
             Work::Move(motion) => {

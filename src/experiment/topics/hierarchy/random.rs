@@ -1,8 +1,7 @@
 //! Drepper 3.2 and 3.3.2, random walks: Figures 3.4, 3.14 and 3.15.
 
 use crate::experiment::claim::evidence::by_chance;
-use crate::experiment::claim::verdict::Extreme;
-use crate::experiment::claim::verdict::{unless_strangers, untestable};
+use crate::experiment::claim::verdict::{Extreme, unless_strangers, untestable};
 use crate::experiment::machine::ranges::steps;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
@@ -76,12 +75,15 @@ const FIG_3_4: Experiment = Experiment {
                 let found = steps_by_ends(&points, e.machine.ranges.memory.lo);
                 let level = last_known(e.machine).map_or(3, |last| last.level.max(2));
                 let (first, last) = (usable(e.machine, 1)?, usable(e.machine, level)?);
-                let step = step_at(&found, "the last level", last, true)?;
+                // A shared cache may have less room for this core while the curve is measured than it
+                // had for the ladder. A step between a factor of 2 and 4 is then untestable.
+                let crowded = Some([last / 4.0, last * 4.0]);
+                let step = step_between(&found, "the last level", [last; 2], crowded)?;
                 let step = match e.uncertain.filter(|of| of.holds(last)) {
                     Some(of) => Ok(untestable(step, &by_chance(of))),
                     None => unless_strangers(e, Ok(step)),
                 };
-                all_of([step_at(&found, "L1d", first, false), step])
+                all_of([step_between(&found, "L1d", [first; 2], None), step])
             },
         ),
     ],
@@ -102,18 +104,13 @@ fn into_memory(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
 
 /// Returns the bytes of a cache level that a working set can count on.
 fn usable(machine: &Machine, level: u8) -> Testable<f64> {
-    machine
-        .ranges
-        .capacities
-        .iter()
-        .find(|capacity| capacity.level == level)
-        .map(Capacity::usable)
-        .filter(|bytes| *bytes > 0.0)
-        .ok_or_else(|| {
-            Untestable(format!(
-                "neither CPUID nor the ladder of working sets gives the size of cache level {level}"
-            ))
-        })
+    let mut levels = machine.ranges.capacities.iter();
+    let usable = levels.find(|capacity| capacity.level == level).map(Capacity::usable);
+    usable.filter(|bytes| *bytes > 0.0).ok_or_else(|| {
+        Untestable(format!(
+            "neither CPUID nor the ladder of working sets gives the size of cache level {level}"
+        ))
+    })
 }
 
 /// Returns the steps of a curve through the lower ends of its points, through their middles and
@@ -127,16 +124,9 @@ fn steps_by_ends(points: &[(f64, Interval)], memory: f64) -> [Vec<f64>; 3] {
     })
 }
 
-/// Judges whether one of the steps lies within a factor of 2 of `bytes`. A `shared` cache may have
-/// less room for this core while the curve is measured than it had for the ladder. A step between a
-/// factor of 2 and 4 is then untestable, and no further pass decides it.
-pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
-    let crowded = shared.then_some([bytes / 4.0, bytes * 4.0]);
-    step_between(found, name, [bytes, bytes], crowded)
-}
-
 /// Judges whether one of the steps lies between half of `least` and twice `most`: the last step between
-/// the two, or else the nearest. A step outside, but within `crowded`, is untestable.
+/// the two, or else the nearest. A step outside, but within `crowded`, is untestable: no further pass
+/// decides it.
 fn step_between(
     found: &[Vec<f64>; 3],
     name: &str,
@@ -166,31 +156,25 @@ fn step_between(
     let quarter = 2f64.powf(0.25);
     let around = |step: &f64| Interval::new(step / bytes / quarter, step / bytes * quarter);
     let at = nearest.iter().map(around).reduce(Interval::hull);
-    Ok(match at {
-        None => Judgement {
-            verdict: Verdict::DoesNotHold,
-            numbers: format!("the curve has no step, and {name} has {sizes} {unit}"),
-            value: None,
-        },
-        Some(at) if nearest.len() < found.len() => Judgement {
-            verdict: Verdict::Inconclusive,
-            numbers: format!("{what}: {at}, if the curve has a step at all"),
-            value: None,
-        },
-        Some(at) => {
-            let within = |[from, to]: [f64; 2]| between(&what, at, from / bytes, to / bytes);
-            let judged = within([least / 2.0, most * 2.0])?;
-            let near = match crowded {
-                Some(range) => within(range)?.verdict != Verdict::DoesNotHold,
-                None => false,
-            };
-            if near && judged.verdict == Verdict::DoesNotHold {
-                untestable(judged, "other cores may have used the last level meanwhile")
-            } else {
-                judged
-            }
+    let Some(at) = at else {
+        let numbers = format!("the curve has no step, and {name} has {sizes} {unit}");
+        return Ok(Judgement::in_words(Verdict::DoesNotHold, numbers));
+    };
+    if nearest.len() < found.len() {
+        let numbers = format!("{what}: {at}, if the curve has a step at all");
+        return Ok(Judgement::in_words(Verdict::Inconclusive, numbers));
+    }
+    let within = |[from, to]: [f64; 2]| between(&what, at, from / bytes, to / bytes);
+    let judged = within([least / 2.0, most * 2.0])?;
+    match crowded {
+        Some(range)
+            if judged.verdict == Verdict::DoesNotHold
+                && within(range)?.verdict != Verdict::DoesNotHold =>
+        {
+            Ok(untestable(judged, "other cores may have used the last level meanwhile"))
         }
-    })
+        _ => Ok(judged),
+    }
 }
 
 const FIG_3_15: Experiment = Experiment {

@@ -132,16 +132,13 @@ fn judge(e: &Evidence<'_>) -> Judged {
         (false, 1..) if found.confidence >= SURE => Verdict::DoesNotHold,
         _ => Verdict::Inconclusive,
     };
-    Ok(Judgement {
-        verdict,
-        numbers: format!(
-            "explained by {}; {:.0} % of random times within the measured intervals give the same \
-             answer",
-            named(&found.value),
-            found.confidence * 100.0
-        ),
-        value: None,
-    })
+    let numbers = format!(
+        "explained by {}; {:.0} % of random times within the measured intervals give the same \
+         answer",
+        named(&found.value),
+        found.confidence * 100.0
+    );
+    Ok(Judgement::in_words(verdict, numbers))
 }
 
 /// Returns the names of policies, as words in a sentence.
@@ -159,13 +156,13 @@ const WORD: usize = 8;
 const LINES: usize = 64;
 
 /// A round over lines of one set. An operation is a load.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RevisitSetup {
+#[derive(Clone, Debug)]
+struct RevisitSetup {
     /// The lines in the order of their visits, numbered from 0 to 63. A line can be visited up to
     /// eight times per round.
-    pub lines: Vec<u8>,
+    lines: Vec<u8>,
     /// Bytes after which addresses fall into the same set again.
-    pub apart: usize,
+    apart: usize,
 }
 
 impl RevisitSetup {
@@ -288,15 +285,10 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
 
 /// Returns the misses of every known policy for some sequences, in a set of `ways` ways.
 pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
-    let each: Vec<Vec<Vec<f64>>> =
-        sequences.iter().map(|sequence| by_policy(sequence, ways)).collect();
+    let each: Vec<_> = sequences.iter().map(|sequence| by_policy(sequence, ways)).collect();
+    let of = |index: usize| each.iter().map(|misses| misses[index].clone()).collect();
     let names = policies().map(|(name, _)| name).enumerate();
-    names
-        .map(|(index, name)| Known {
-            name,
-            misses: each.iter().map(|misses| misses[index].clone()).collect(),
-        })
-        .collect()
+    names.map(|(index, name)| Known { name, misses: of(index) }).collect()
 }
 
 /// Returns the result of [`settled`] for each policy. Results are kept, because every verdict needs

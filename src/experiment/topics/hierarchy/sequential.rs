@@ -9,14 +9,13 @@ use crate::pattern::{Layout, Order};
 pub(crate) static ALL: &[Experiment] = &[FIG_3_10, FIG_3_11, FIG_3_13];
 
 fn cases(machine: &Machine, npads: &[usize]) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for &npad in npads {
-        for bytes in machine.working_sets() {
+    let of_npad = |&npad: &usize| {
+        machine.working_sets().into_iter().map(move |bytes| {
             let setup = WalkSetup::follow(Layout::npad(npad), bytes, Order::Sequential);
-            cases.push(Case::new(format!("NPAD={npad}"), bytes as f64, setup));
-        }
-    }
-    cases
+            Case::new(format!("NPAD={npad}"), bytes as f64, setup)
+        })
+    };
+    npads.iter().flat_map(of_npad).collect()
 }
 
 /// The largest factor between the steps in memory and in L1d of a walk with which the prefetchers keep up.
@@ -162,18 +161,11 @@ const FIG_3_11: Experiment = Experiment {
             "in memory, a sequential step takes at least 10 % longer with every larger distance of \
              the elements: 8, 64, 128 and 256 bytes",
             |e| {
-                let rise = |from, to| {
-                    at_least(
-                        &format!("{to} over {from}"),
-                        ratio(e.in_memory(to), e.in_memory(from)),
-                        LONGER,
-                    )
-                };
-                let judged = all_of([
-                    rise("NPAD=0", "NPAD=7"),
-                    rise("NPAD=7", "NPAD=15"),
-                    rise("NPAD=15", "NPAD=31"),
-                ])?;
+                let series = ["NPAD=0", "NPAD=7", "NPAD=15", "NPAD=31"];
+                let judged = all_of(series.windows(2).map(|pair| {
+                    let longer = ratio(e.in_memory(pair[1]), e.in_memory(pair[0]));
+                    at_least(&format!("{} over {}", pair[1], pair[0]), longer, LONGER)
+                }))?;
                 match held_up(e)? {
                     Some(held_up) => noted(Ok(judged), held_up),
                     None => Ok(judged),
@@ -256,15 +248,12 @@ const FIG_3_13: Experiment = Experiment {
     }]),
     cases: |machine| {
         // The walks of a comparison are interleaved.
-        let mut cases = Vec::new();
-        for bytes in machine.working_sets() {
-            for step in [Step::Follow, Step::Inc, Step::Addnext0] {
-                let setup = WalkSetup::follow(Layout::npad(1), bytes, Order::Sequential);
-                let case = Case::new(format!("{step:?}"), bytes as f64, setup.with(step));
-                cases.push(case.in_turn());
-            }
-        }
-        cases
+        let of_size = |bytes| {
+            let walk = WalkSetup::follow(Layout::npad(1), bytes, Order::Sequential);
+            [Step::Follow, Step::Inc, Step::Addnext0]
+                .map(|step| Case::new(format!("{step:?}"), bytes as f64, walk.with(step)).in_turn())
+        };
+        machine.working_sets().into_iter().flat_map(of_size).collect()
     },
     events: events::WALK,
     claims: &[

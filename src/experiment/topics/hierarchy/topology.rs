@@ -46,7 +46,7 @@ const CACHE_RATIO: Experiment = Experiment {
                 described((sharing.last_levels * sharing.packages) as u64)
             })
             .at(0.0),
-            CountSetup::asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)).at(0.0),
+            CountSetup::told(MEMORY, Told::Memory).at(0.0),
         ]
     },
     // The size of the cache has always been around a thousandth of main memory: 4 MB and 4 GB.
@@ -292,13 +292,11 @@ const SIBLINGS: Experiment = Experiment {
     cases: |machine| {
         let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
         vec![
-            CountSetup::asked(ABSENT, 0, |host, _| Ok(host.told(Told::AbsentFromOwnMask)?)).at(0.0),
-            CountSetup::asked(OTHERS, 0, |host, _| Ok(host.told(Told::OtherThreads)?)).at(0.0),
-            CountSetup::asked(ASTRAY, 0, |host, _| Ok(host.told(Told::OtherThreadsAstray)?))
-                .at(0.0),
-            CountSetup::asked(BY_SYSCONF, 0, |host, _| Ok(host.told(Told::Level2BySysconf)?))
-                .at(0.0),
-            CountSetup::asked(BY_SYSFS, 0, |host, _| Ok(host.told(Told::Level2)?)).at(0.0),
+            CountSetup::told(ABSENT, Told::AbsentFromOwnMask).at(0.0),
+            CountSetup::told(OTHERS, Told::OtherThreads).at(0.0),
+            CountSetup::told(ASTRAY, Told::OtherThreadsAstray).at(0.0),
+            CountSetup::told(BY_SYSCONF, Told::Level2BySysconf).at(0.0),
+            CountSetup::told(BY_SYSFS, Told::Level2).at(0.0),
             CountSetup::computed(BY_CPUID, by_cpuid, |bytes| match bytes {
                 0 => Err(Untestable("CPUID reports no L2".to_owned())),
                 bytes => Ok(bytes as f64),
@@ -323,8 +321,7 @@ const SIBLINGS: Experiment = Experiment {
              with the CPU",
             |e| {
                 if count(e, OTHERS)?.hi < 1.0 {
-                    let none = "no core has a second hyper-thread";
-                    return Err(Untestable(none.to_owned()));
+                    return Err(Untestable::because("no core has a second hyper-thread"));
                 }
                 told_by_hardware(e)?;
                 between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)

@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 use crate::host::Host;
 use crate::sim::trace::lackey;
 use crate::sim::{Cache, Design, Geometry, GeometryError, Op, Reference, Stack};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
@@ -84,17 +84,12 @@ pub(super) fn is_kept(address: u64) -> bool {
 /// The compiler is traced once per process.
 fn traced() -> Testable<&'static [Levels]> {
     static TRACED: OnceLock<Testable<Vec<Levels>>> = OnceLock::new();
-    let levels = TRACED.get_or_init(trace_installed).as_deref();
+    let levels = TRACED.get_or_init(|| trace(compile()?)).as_deref();
     levels.map_err(Untestable::clone)
 }
 
 /// References after which the trace ends: lackey prints a million in a second or two.
 const MOST_REFERENCES: u64 = 40_000_000;
-
-/// Traces one run of the installed compiler.
-fn trace_installed() -> Testable<Vec<Levels>> {
-    trace(compile()?)
-}
 
 /// Traces the compiler that `child` runs under valgrind.
 fn trace(mut child: Child) -> Testable<Vec<Levels>> {
@@ -122,26 +117,15 @@ fn read_trace(child: &mut Child, levels: &mut [Levels]) -> Testable<u64> {
     // A pipe holds 64 KiB, ten times the program, so neither side waits for the other.
     input.write_all(program().as_bytes())?;
     drop(input);
-    let mut trace = child.stdout.take().ok_or_else(no_output)?;
-    let mut bytes = vec![0; 1 << 20];
-    let (mut held, mut references) = (0, 0);
-    while references < MOST_REFERENCES {
-        let read = trace.read(&mut bytes[held..]);
-        let read = read?;
-        if read == 0 {
-            break;
+    let trace = child.stdout.take().ok_or_else(no_output)?;
+    let mut trace = BufReader::with_capacity(1 << 20, trace);
+    let (mut line, mut references) = (Vec::new(), 0);
+    while references < MOST_REFERENCES && trace.read_until(b'\n', &mut line)? > 0 {
+        if let Some(reference) = line.strip_suffix(b"\n").and_then(lackey::parse) {
+            references += 1;
+            levels.iter_mut().for_each(|each| each.reference(reference));
         }
-        let end = held + read;
-        let whole = bytes[..end].iter().rposition(|&byte| byte == b'\n');
-        let whole = whole.map_or(0, |last| last + 1);
-        for line in bytes[..whole].split(|&byte| byte == b'\n') {
-            if let Some(reference) = lackey::parse(line) {
-                references += 1;
-                levels.iter_mut().for_each(|each| each.reference(reference));
-            }
-        }
-        bytes.copy_within(whole..end, 0);
-        held = end - whole;
+        line.clear();
     }
     Ok(references)
 }
