@@ -28,38 +28,6 @@ impl Spacing {
     }
 }
 
-/// Threads that increment words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct IncrementSetup {
-    /// How the threads increment.
-    pub way: IncrementWay,
-    /// The distance between their words.
-    pub spacing: Spacing,
-    /// The CPU of each thread.
-    pub cpus: Vec<usize>,
-}
-
-impl Setup for IncrementSetup {
-    fn bytes(&self) -> usize {
-        self.spacing.at(self.cpus.len().saturating_sub(1)) + LINE
-    }
-
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        // A lock is free at first.
-        region.bytes_mut().fill(0);
-        let words = region.into_atomics();
-        let worker = |(index, &cpu): (usize, &usize)| {
-            let word = self.spacing.at(index) / size_of::<u64>();
-            let kernel = Increment::new(words, word, self.way)
-                .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
-            Ok(Worker::new(cpu, kernel))
-        };
-        let workers = self.cpus.iter().enumerate().map(worker);
-        let workers = workers.collect::<Testable<_>>()?;
-        Ok(Workload::at_once(workers, SampleOf::Slowest, 1))
-    }
-}
-
 /// Threads that hand one line to each other. The line lies on a new page, which the first thread's CPU
 /// touched first. On a machine with several nodes, the home of the line is therefore that CPU's node,
 /// and not the measuring CPU's node for all pairs.

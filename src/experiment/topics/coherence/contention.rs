@@ -3,9 +3,9 @@
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::cores::on_cores;
+use crate::experiment::shared::cores::{self, on_cores};
 use crate::experiment::shared::words::Spacing;
-use crate::experiment::topics::coherence::locks::{Library, Way};
+use crate::experiment::topics::coherence::locks::{Library, Way, contend};
 use crate::experiment::topics::coherence::series;
 use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
@@ -35,38 +35,22 @@ const PADDED: &str = "padded";
 /// Where the words lie. The places are those of B8, so that a run measures them once.
 const PLACES: [(&str, Spacing); 2] = [(SHARED, Spacing::Shared), (PADDED, Spacing::Apart(128))];
 
-fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
-    let (how, way) = WAYS[way];
-    let (place, spacing) = PLACES[place];
-    let cpus = machine.cpu_order.of(threads).ok()?;
-    let case = way.case(series(how, place), spacing, cpus);
-    Some(case.run_by_run(1))
-}
-
 /// Returns the cases of every way in both places, for each number of threads.
 fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in on_cores(machine) {
-        for way in 0..WAYS.len() {
-            cases.extend((0..PLACES.len()).filter_map(|at| case(machine, way, at, threads)));
+        for way in WAYS {
+            let both = PLACES.iter().filter_map(|&place| contend(machine, way, place, threads));
+            cases.extend(both.map(|case| case.run_by_run(1)));
         }
     }
     cases
 }
 
-/// Returns the numbers of threads from two on. Each thread has its own core.
-fn several(e: &Evidence<'_>) -> Testable<Vec<usize>> {
-    e.machine.cpu_order.at_least(2)?;
-    let mut numbers = on_cores(e.machine);
-    numbers.retain(|&threads| threads > 1);
-    Ok(numbers)
-}
-
 /// Returns the largest number of threads, if there are at least `least` cores.
 fn most(e: &Evidence<'_>, least: usize) -> Testable<f64> {
     e.machine.cpu_order.at_least(least)?;
-    let most = several(e)?.into_iter().max();
-    Ok(most.map_or(1.0, |threads| threads as f64))
+    Ok(cores::most(e)? as f64)
 }
 
 /// Returns the time per operation of one way over that of another, with all threads on one line.
@@ -153,7 +137,9 @@ const CONTENTION: Experiment = Experiment {
             "from two threads on, a fetch_add on a line that all threads share takes more than 4 \
              times as long as a fetch_add on a line of the thread's own",
             |e| {
-                all_of(several(e)?.into_iter().map(|threads| {
+                e.machine.cpu_order.at_least(2)?;
+                let several = on_cores(e.machine).into_iter().filter(|&threads| threads > 1);
+                all_of(several.map(|threads| {
                     let at = |place| e.at(&series(ADD, place), threads as f64);
                     let what = format!("one line over padded, {threads} threads");
                     at_least(&what, ratio(at(SHARED)?, at(PADDED)?), 4.0)

@@ -3,10 +3,11 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::all_different;
-use crate::experiment::shared::words::{IncrementSetup, Spacing};
+use crate::experiment::shared::words::Spacing;
+use crate::experiment::topics::coherence::series;
 use crate::host::Worker;
-use crate::kernel::{IncrementWay, QueueLock, QueueWay};
-use crate::mem::Region;
+use crate::kernel::{Increment, IncrementWay, QueueLock, QueueWay};
+use crate::mem::{LINE, Region};
 use crate::model::closed_cycle;
 
 #[cfg(feature = "std")]
@@ -15,64 +16,45 @@ mod turns;
 /// The operation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
-    /// Increments a word, or takes a spin lock.
+    /// Increments a word, or takes and releases a spin lock.
     Increment(IncrementWay),
-    /// Takes a lock that serves threads in the order of their arrival.
+    /// Takes and releases a lock that serves threads in the order of their arrival.
     Queue(QueueWay),
-    /// Takes a lock of a library.
+    /// Takes and releases a lock of a library.
     Lock(Library),
 }
 
-impl Way {
-    /// Returns the case of threads on these CPUs. The time of the slowest thread counts.
-    pub(super) fn case(self, series: String, spacing: Spacing, cpus: Vec<usize>) -> Case {
-        let x = cpus.len() as f64;
-        match self {
-            Way::Increment(way) => Case::new(series, x, IncrementSetup { way, spacing, cpus }),
-            Way::Queue(way) => Case::new(series, x, QueueSetup { way, spacing, cpus }),
-            Way::Lock(of) => Case::new(series, x, MutexSetup { of, spacing, cpus }),
-        }
-    }
-}
-
 /// The library of a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Library {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Library {
     /// `std::sync::Mutex<()>`: 8 bytes.
     Std,
     /// `parking_lot::Mutex<()>`: 1 byte.
     ParkingLot,
 }
 
-/// Threads that take and release locks of a library.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MutexSetup {
-    /// The library of the locks.
-    pub of: Library,
-    /// Where the locks lie: in one place, side by side, or on separate lines.
-    pub spacing: Spacing,
-    /// The CPU of each thread.
-    pub cpus: Vec<usize>,
+/// Threads that contend for words or locks. The time of the slowest thread counts.
+#[derive(Clone, Debug)]
+pub(super) struct ContendSetup {
+    /// The operation of each thread.
+    pub(super) way: Way,
+    /// Where the words or locks lie: in one place, side by side, or on separate lines.
+    pub(super) spacing: Spacing,
+    /// The CPU of each thread. They are all different if the threads queue.
+    pub(super) cpus: Vec<usize>,
 }
 
-impl Setup for MutexSetup {
-    /// The region is not used: the locks lie in their own memory.
-    fn bytes(&self) -> usize {
-        0
-    }
-
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        match self.of {
-            #[cfg(feature = "std")]
-            Library::Std => Ok(self.workload::<std::sync::Mutex<()>, 8>()),
-            #[cfg(not(feature = "std"))]
-            Library::Std => Err(Untestable::without_std()),
-            #[cfg(feature = "peers")]
-            Library::ParkingLot => Ok(self.workload::<parking_lot::Mutex<()>, 64>()),
-            #[cfg(not(feature = "peers"))]
-            Library::ParkingLot => Err(Untestable::without_peers()),
-        }
-    }
+/// Returns the case of a way in a place, each given with its name, on `threads` threads. `None` if no CPU
+/// is known.
+pub(super) fn contend(
+    machine: &Machine,
+    (how, way): (&str, Way),
+    (place, spacing): (&str, Spacing),
+    threads: usize,
+) -> Option<Case> {
+    let cpus = machine.cpu_order.of(threads).ok()?;
+    let setup = ContendSetup { way, spacing, cpus };
+    Some(Case::new(series(how, place), threads as f64, setup))
 }
 
 /// The model of a lock that passes from thread to thread.
@@ -83,19 +65,45 @@ static HANDOVER: Model = Model {
     leaves_out: "that a turn may wait until the next thread has joined the queue",
 };
 
-/// Threads that take and release a lock that serves them in the order of their arrival.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct QueueSetup {
-    /// The lock.
-    pub way: QueueWay,
-    /// Whether all threads share one lock, or each thread has its own.
-    pub spacing: Spacing,
-    /// The CPU of each thread, all different.
-    pub cpus: Vec<usize>,
+impl Setup for ContendSetup {
+    fn bytes(&self) -> usize {
+        match self.way {
+            Way::Increment(_) => self.spacing.at(self.cpus.len().saturating_sub(1)) + LINE,
+            Way::Queue(_) => self.queue() * (self.cpus.len() / self.sharers().max(1)),
+            // The locks lie in their own memory.
+            Way::Lock(_) => 0,
+        }
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
+        let workers = match self.way {
+            Way::Increment(way) => self.incrementing(region, way),
+            Way::Queue(way) => self.queueing(region, way),
+            #[cfg(feature = "std")]
+            Way::Lock(Library::Std) => Ok(self.locking::<std::sync::Mutex<()>, 8>()),
+            #[cfg(not(feature = "std"))]
+            Way::Lock(Library::Std) => Err(Untestable::without_std()),
+            #[cfg(feature = "peers")]
+            Way::Lock(Library::ParkingLot) => Ok(self.locking::<parking_lot::Mutex<()>, 64>()),
+            #[cfg(not(feature = "peers"))]
+            Way::Lock(Library::ParkingLot) => Err(Untestable::without_peers()),
+        };
+        Ok(Workload::at_once(workers?, SampleOf::Slowest, 1))
+    }
+
+    /// Predicts a turn of an MCS lock that several threads want, with nothing to do between turns.
+    /// A ticket lock has no prediction: a thread takes turn after turn while it has the line, for
+    /// an unknown time.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let several = matches!(self.way, Way::Queue(QueueWay::Mcs)) && self.sharers() > 1;
+        several.then_some(())?;
+        let turn = parameters.round_trip()?;
+        Some(HANDOVER.forecast(closed_cycle(self.sharers() as f64, 0.0, turn)))
+    }
 }
 
-impl QueueSetup {
-    /// Threads per lock.
+impl ContendSetup {
+    /// Returns the number of threads per queue.
     fn sharers(&self) -> usize {
         match self.spacing {
             Spacing::Shared => self.cpus.len(),
@@ -103,42 +111,41 @@ impl QueueSetup {
         }
     }
 
-    /// Bytes of a lock with the nodes of its threads.
-    fn lock(&self) -> usize {
+    /// Returns the bytes of a queue with the nodes of its threads.
+    fn queue(&self) -> usize {
         QueueLock::bytes(self.sharers()).unwrap_or(0)
     }
-}
 
-impl Setup for QueueSetup {
-    fn bytes(&self) -> usize {
-        self.lock() * (self.cpus.len() / self.sharers().max(1))
+    fn incrementing<'m>(
+        &self,
+        mut region: Region<'m>,
+        way: IncrementWay,
+    ) -> Testable<Vec<Worker<'m>>> {
+        // A lock is free at first.
+        region.bytes_mut().fill(0);
+        let words = region.into_atomics();
+        let worker = |(index, &cpu): (usize, &usize)| {
+            let word = self.spacing.at(index) / size_of::<u64>();
+            let kernel = Increment::new(words, word, way)
+                .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
+            Ok(Worker::new(cpu, kernel))
+        };
+        self.cpus.iter().enumerate().map(worker).collect()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
+    fn queueing<'m>(&self, region: Region<'m>, way: QueueWay) -> Testable<Vec<Worker<'m>>> {
         // A thread that waits for a thread on the same CPU waits until the system preempts it.
         all_different(&self.cpus)?;
         let too_small = || Untestable("no room for the locks of all threads".to_owned());
         let mut locks = Vec::with_capacity(self.cpus.len());
-        for part in region.into_bytes().chunks_exact_mut(self.lock().max(1)) {
-            let threads = QueueLock::threads(Region::new(part)?, self.sharers(), self.way);
+        for part in region.into_bytes().chunks_exact_mut(self.queue().max(1)) {
+            let threads = QueueLock::threads(Region::new(part)?, self.sharers(), way);
             locks.extend(threads.ok_or_else(too_small)?);
         }
         if locks.len() < self.cpus.len() {
             return Err(too_small());
         }
-        let worker = |(lock, &cpu)| Worker::new(cpu, lock);
-        let workers = locks.into_iter().zip(&self.cpus).map(worker);
-        Ok(Workload::at_once(workers.collect(), SampleOf::Slowest, 1))
-    }
-
-    /// Predicts a turn of an MCS lock that several threads want, with nothing to do between turns.
-    /// A ticket lock has no prediction: a thread takes turn after turn while it has the line, for
-    /// an unknown time.
-    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let several = self.way == QueueWay::Mcs && self.sharers() > 1;
-        several.then_some(())?;
-        let turn = parameters.round_trip()?;
-        Some(HANDOVER.forecast(closed_cycle(self.sharers() as f64, 0.0, turn)))
+        Ok(locks.into_iter().zip(&self.cpus).map(|(lock, &cpu)| Worker::new(cpu, lock)).collect())
     }
 }
 
@@ -149,15 +156,17 @@ mod tests {
     use crate::host::{Host, RoundOptions};
     use crate::os::allowed;
 
-    fn mutexes(spacing: Spacing) -> MutexSetup {
-        MutexSetup { of: Library::Std, spacing, cpus: vec![0, 1, 0] }
+    fn mutexes(library: Library, spacing: Spacing) -> ContendSetup {
+        ContendSetup { way: Way::Lock(library), spacing, cpus: vec![0, 1, 0] }
     }
 
     #[test]
     fn locks_lie_where_they_are_said_to() {
         for bytes in [8, 1] {
-            let places =
-                |spacing| [0, 1, 2].map(|index| mutexes(spacing).lock(index, bytes) * bytes);
+            let places = |spacing| {
+                let setup = mutexes(Library::Std, spacing);
+                [0, 1, 2].map(|index| setup.lock(index, bytes) * bytes)
+            };
             assert_eq!(places(Spacing::Shared), [0, 0, 0]);
             assert_eq!(places(Spacing::Apart(8)), [0, bytes, 2 * bytes]);
             assert_eq!(places(Spacing::Apart(64)), [0, 64, 128]);
@@ -170,7 +179,7 @@ mod tests {
         let context = Context::here();
         for library in [Library::Std, Library::ParkingLot] {
             for spacing in [Spacing::Shared, Spacing::Apart(8), Spacing::Apart(128)] {
-                let setup = MutexSetup { of: library, ..mutexes(spacing) };
+                let setup = mutexes(library, spacing);
                 let mut bytes = [0; 256];
                 let region = Region::new(&mut bytes).unwrap();
                 match setup.prepare(region, &context) {
@@ -189,8 +198,8 @@ mod tests {
         }
     }
 
-    fn queues(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> QueueSetup {
-        QueueSetup { way, spacing, cpus }
+    fn queues(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> ContendSetup {
+        ContendSetup { way: Way::Queue(way), spacing, cpus }
     }
 
     /// Each thread takes its turns while the others wait for the same lock, and leaves the lock free.

@@ -1,6 +1,7 @@
 //! Drepper 3.3.4, the two situations in which a core must ask for ownership of lines.
 
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::coherence::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::states::upgrade;
 use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_and_trip};
@@ -8,7 +9,7 @@ use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::Layout;
 use crate::stats::Interval;
 use core::hint::black_box;
 
@@ -56,19 +57,12 @@ const SITUATIONS: Experiment = Experiment {
         let Ok(cpus) = machine.cpu_order.two_cores() else {
             return Vec::new();
         };
-        let layout = Layout::npad(7);
         let mut cases = Vec::new();
         for (_, bytes) in machine.near() {
-            for (series, period) in LAPS {
-                let setup = MigrateSetup {
-                    layout,
-                    count: layout.count(bytes).max(1),
-                    period,
-                    cpus,
-                    seed: machine.seed,
-                };
-                cases.push(Case::new(series, bytes as f64, setup));
-            }
+            let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed).with(Step::Inc);
+            cases.extend(LAPS.map(|(series, period)| {
+                Case::new(series, bytes as f64, MigrateSetup { list, period, cpus })
+            }));
         }
         // The same cases as in X13, so that a run measures those of own lines once.
         for (series, held, want) in [
@@ -167,8 +161,8 @@ fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interv
 }
 
 /// The lap that is timed, after several laps on the home CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lap {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lap {
     /// Another lap on the home CPU.
     Home,
     /// The first lap on the other CPU.
@@ -177,24 +171,19 @@ pub enum Lap {
     Second,
 }
 
-/// A ring whose elements a thread modifies on one CPU and then on another. An operation is a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MigrateSetup {
-    /// Layout of the elements.
-    pub layout: Layout,
-    /// Number of elements.
-    pub count: usize,
+/// A list whose elements a thread modifies on one CPU and then on another. An operation is a step.
+#[derive(Clone, Copy, Debug)]
+struct MigrateSetup {
+    list: WalkSetup,
     /// The lap that is timed.
-    pub period: Lap,
+    period: Lap,
     /// The home CPU and the other CPU.
-    pub cpus: [usize; 2],
-    /// Seed of the order of the ring.
-    pub seed: u64,
+    cpus: [usize; 2],
 }
 
 impl Setup for MigrateSetup {
     fn bytes(&self) -> usize {
-        self.layout.span(self.count)
+        self.list.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
@@ -208,22 +197,12 @@ impl Setup for MigrateSetup {
         let home = host.pin(home)?;
         // Fails before the first shot if the thread may not run on the other CPU.
         drop(host.pin(away)?);
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, self.layout, self.count, order)?;
-        let walk = Walk::new(ring, Step::Inc)?;
+        let walk = self.list.walk(region)?;
         let work = walk.work();
-        Ok(Workload::shot(
-            MigrateShot {
-                host,
-                walk,
-                steps: self.count as u64,
-                period: self.period,
-                cpus: self.cpus,
-                moved: None,
-                _home: home,
-            },
-            work,
-        ))
+        let steps = self.list.count as u64;
+        let MigrateSetup { period, cpus, .. } = *self;
+        let shot = MigrateShot { host, walk, steps, period, cpus, moved: None, _home: home };
+        Ok(Workload::shot(shot, work))
     }
 }
 
@@ -277,13 +256,8 @@ mod tests {
         let [home, away] = [all[0], *all.last().unwrap()];
         let mut bytes = vec![0; 64 * 102];
         for period in [Lap::Home, Lap::First, Lap::Second] {
-            let setup = MigrateSetup {
-                layout: Layout::npad(7),
-                count: 100,
-                period,
-                cpus: [home, away],
-                seed: 3,
-            };
+            let list = WalkSetup::random(Layout::npad(7), 100 * LINE, 3).with(Step::Inc);
+            let setup = MigrateSetup { list, period, cpus: [home, away] };
             let region = Region::new(&mut bytes).unwrap();
             let context = Context::here();
             let before = current_cpu();

@@ -166,17 +166,17 @@ const PREFETCHW: Experiment = Experiment {
 };
 
 /// Writes to 64 lines, which are brought into their state before each shot.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TakeSetup {
+#[derive(Clone, Copy, Debug)]
+struct TakeSetup {
     /// Who holds the lines: any state but [`Held::Nowhere`] and [`Held::Exclusive`], which this
     /// set-up does not bring about.
-    pub held: Held,
+    held: Held,
     /// How the lines are written.
-    pub way: AcquireWay,
+    way: AcquireWay,
     /// How the lines are fetched before.
-    pub fetched: Fetched,
+    fetched: Fetched,
     /// The CPU of the other thread.
-    pub other: usize,
+    other: usize,
 }
 
 struct Take {
@@ -193,14 +193,11 @@ fn words(lines: &[Line]) -> &[AtomicU64] {
 }
 
 impl Take {
-    fn new(host: &dyn Host, setup: &TakeSetup) -> Result<Self, Lack> {
+    fn new(host: &dyn Host, setup: TakeSetup) -> Result<Self, Lack> {
         // The addresses in the lines are not used here.
         let table = Arc::new(Table::new(1));
-        Ok(Take {
-            setup: setup.clone(),
-            others: Others::start(host, &table, &[setup.other])?,
-            table,
-        })
+        let others = Others::start(host, &table, &[setup.other])?;
+        Ok(Take { setup, table, others })
     }
 
     fn kernel(&self) -> Option<AcquireLines<'_>> {
@@ -235,11 +232,7 @@ impl Shot for Take {
 }
 
 impl Setup for TakeSetup {
-    /// The region is not used: the lines lie in memory that the threads share.
-    fn bytes(&self) -> usize {
-        0
-    }
-
+    // The region is not used: the lines lie in memory that the threads share.
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads of one CPU would wait for the scheduler.
         if context.host.current_cpu() == Some(self.other) {
@@ -248,7 +241,7 @@ impl Setup for TakeSetup {
         if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {
             return Err(Untestable("this CPU has no prefetchw".into()));
         }
-        let take = Take::new(context.host, self)?;
+        let take = Take::new(context.host, *self)?;
         let work = take.kernel().map_or_else(Work::default, |kernel| kernel.work());
         Ok(Workload::shot(take, work))
     }
@@ -268,7 +261,7 @@ mod tests {
         for held in [Held::Own, Held::Modified, Held::Shared] {
             for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
                 let setup = TakeSetup { held, way: AcquireWay::AddFenced, fetched, other: cpus[0] };
-                let mut take = Take::new(&Linux, &setup).unwrap();
+                let mut take = Take::new(&Linux, setup).unwrap();
                 let before: u64 = take.table.read();
                 for shots in 1..4 {
                     take.prepare();

@@ -205,12 +205,8 @@ impl Remote {
     /// Starts the other threads.
     fn new(host: &dyn Host, setup: &RemoteSetup) -> Result<Self, Lack> {
         let table = Arc::new(Table::new(setup.seed));
-        Ok(Remote {
-            others: Others::start(host, &table, &setup.others)?,
-            table,
-            held: setup.held,
-            want: setup.want,
-        })
+        let others = Others::start(host, &table, &setup.others)?;
+        Ok(Remote { table, others, held: setup.held, want: setup.want })
     }
 
     fn flush(&self) {
@@ -264,11 +260,7 @@ impl Shot for Remote {
 }
 
 impl Setup for RemoteSetup {
-    /// Needs no region: the lines lie in memory that the threads own together.
-    fn bytes(&self) -> usize {
-        0
-    }
-
+    // Needs no region: the lines lie in memory that the threads own together.
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Two threads on one CPU would wait for the scheduler.
         let host = context.host;

@@ -1,6 +1,6 @@
 //! Locks of libraries, and the kernel that takes and releases them.
 
-use super::MutexSetup;
+use super::ContendSetup;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::host::Worker;
@@ -78,7 +78,7 @@ fn word<L>() -> u32 {
     size_of::<L>().min(4) as u32
 }
 
-impl MutexSetup {
+impl ContendSetup {
     /// Returns the index of the lock of thread `index`, in locks of `bytes` bytes from the first lock.
     pub(super) fn lock(&self, index: usize, bytes: usize) -> usize {
         match self.spacing {
@@ -88,16 +88,13 @@ impl MutexSetup {
     }
 
     /// Returns the threads with their locks, `N` locks per line.
-    pub(super) fn workload<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
+    pub(super) fn locking<'m, L: Lock, const N: usize>(&self) -> Vec<Worker<'m>> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
         let worker = |(index, &cpu): (usize, &usize)| {
-            Worker::new(
-                cpu,
-                Turns { locks: Arc::clone(&locks), index: self.lock(index, size_of::<L>()) },
-            )
+            let index = self.lock(index, size_of::<L>());
+            Worker::new(cpu, Turns { locks: Arc::clone(&locks), index })
         };
-        let workers = self.cpus.iter().enumerate().map(worker).collect();
-        Workload::at_once(workers, SampleOf::Slowest, 1)
+        self.cpus.iter().enumerate().map(worker).collect()
     }
 }

@@ -254,9 +254,9 @@ fn wrong_transitions(protocol: Protocol) -> f64 {
     let mut wrong_transitions = 0;
     for (state, row) in State::ALL.into_iter().zip(LEADS_TO) {
         for (event, wanted) in Event::ALL.into_iter().zip(row) {
-            let (mut caches, core) = in_state(protocol, state);
-            happen(&mut caches, core, event);
-            wrong_transitions += u32::from(caches.state(core, LINE) != wanted);
+            let mut caches = in_state(protocol, state);
+            happen(&mut caches, event);
+            wrong_transitions += u32::from(caches.state(0, LINE) != wanted);
         }
     }
     let mut caches = Mesi::new(protocol, 2);
@@ -268,17 +268,17 @@ fn wrong_transitions(protocol: Protocol) -> f64 {
 
 /// Returns the messages of one event, with the line in `state`.
 fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
-    let (mut caches, core) = in_state(protocol, state);
+    let mut caches = in_state(protocol, state);
     let before = caches.messages();
-    happen(&mut caches, core, event);
+    happen(&mut caches, event);
     caches.messages() - before
 }
 
 /// The line that all events access.
 const LINE: u64 = 0;
 
-/// Returns two caches, and the index of the cache that has the line in `state`.
-fn in_state(protocol: Protocol, state: State) -> (Mesi, usize) {
+/// Returns two caches, the first of which has the line in `state`.
+fn in_state(protocol: Protocol, state: State) -> Mesi {
     let mut caches = Mesi::new(protocol, 2);
     match state {
         State::Modified => drop(caches.write(0, LINE, 1)),
@@ -289,16 +289,16 @@ fn in_state(protocol: Protocol, state: State) -> (Mesi, usize) {
         }
         State::Invalid => {}
     }
-    (caches, 0)
+    caches
 }
 
-fn happen(caches: &mut Mesi, core: usize, event: Event) {
-    let other = 1 - core;
+/// Applies an event to the line of the first cache.
+fn happen(caches: &mut Mesi, event: Event) {
     match event {
-        Event::LocalRead => drop(caches.read(core, LINE)),
-        Event::LocalWrite => drop(caches.write(core, LINE, 2)),
-        Event::RemoteRead => drop(caches.read(other, LINE)),
-        Event::RemoteWrite => drop(caches.write(other, LINE, 2)),
+        Event::LocalRead => drop(caches.read(0, LINE)),
+        Event::LocalWrite => drop(caches.write(0, LINE, 2)),
+        Event::RemoteRead => drop(caches.read(1, LINE)),
+        Event::RemoteWrite => drop(caches.write(1, LINE, 2)),
     }
 }
 

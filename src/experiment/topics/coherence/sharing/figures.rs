@@ -2,7 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::cores::MOST_QUICK;
-use crate::experiment::shared::words::{IncrementSetup, Spacing};
+use crate::experiment::shared::words::Spacing;
+use crate::experiment::topics::coherence::locks::{ContendSetup, Way};
 use crate::experiment::topics::coherence::series;
 use crate::experiment::topics::coherence::sharing::{
     MOST_THREADS, MUTEX, PEER, SHARED, WAYS, case, slower_the_nearer,
@@ -127,7 +128,8 @@ fn drepper_cases(machine: &Machine) -> Vec<Case> {
             (ATOMIC_OWN_LINES, Spacing::Apart(128), IncrementWay::FetchAdd),
             (ATOMIC_ONE_LINE, Spacing::Apart(8), IncrementWay::FetchAdd),
         ] {
-            let setup = IncrementSetup { way, spacing, cpus: cpus.clone() };
+            let way = Way::Increment(way);
+            let setup = ContendSetup { way, spacing, cpus: cpus.clone() };
             cases.push(Case::new(name, threads as f64, setup).in_turn());
         }
     }
@@ -183,11 +185,8 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             |e| {
                 let threads = most_of_drepper(e)?;
                 let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
-                at_least(
-                    &format!("one line over own lines with {threads} threads"),
-                    slower,
-                    PAPER_TIMES[threads as usize - 2],
-                )
+                let what = format!("one line over own lines with {threads} threads");
+                at_least(&what, slower, PAPER_TIMES[threads as usize - 2])
             },
         )
         .then_between(4.9, 8.8, "four Pentium 4, two to four threads")
@@ -236,11 +235,8 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
                 let threads = most_of_drepper(e)?;
                 let [one, own] = [ATOMIC_ONE_LINE, ATOMIC_OWN_LINES];
                 let slower = ratio(e.at(one, threads), e.at(own, threads))?;
-                at_least(
-                    &format!("one line over own lines, atomic, with {threads} threads"),
-                    slower,
-                    2.0,
-                )
+                let what = format!("one line over own lines, atomic, with {threads} threads");
+                at_least(&what, slower, 2.0)
             },
         ),
     ],
@@ -278,10 +274,8 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
              as threads on separate lines",
             |e| {
                 let threads = most_of_drepper(e)?;
-                let one_package = e.machine.cpu_order.locations()[..threads as usize]
-                    .windows(2)
-                    .all(|pair| pair[0].package == pair[1].package);
-                if !one_package {
+                let mut pairs = e.machine.cpu_order.first(threads as usize).windows(2);
+                if pairs.any(|pair| pair[0].package != pair[1].package) {
                     return Err(Untestable(format!(
                         "the first {threads} cores are not all in one package"
                     )));

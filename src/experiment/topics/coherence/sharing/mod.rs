@@ -3,7 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::cores::{most, on_all_cores, on_cores};
 use crate::experiment::shared::words::Spacing;
-use crate::experiment::topics::coherence::locks::{Library, Way};
+use crate::experiment::topics::coherence::locks::{Library, Way, contend};
 use crate::experiment::topics::coherence::series;
 use crate::kernel::IncrementWay;
 use crate::mem::LINE;
@@ -54,12 +54,9 @@ const PADDED: &str = PLACES[PLACES.len() - 1].0;
 const MOST_THREADS: usize = 64;
 
 fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
-    let (how, way) = WAYS[way];
-    let (place, spacing) = PLACES[place];
-    let cpus = machine.cpu_order.of(threads).ok()?;
-    let case = way.case(series(how, place), spacing, cpus);
+    let case = contend(machine, WAYS[way], PLACES[place], threads)?;
     // As in X18, so that a run measures these cases once.
-    let in_both = [SHARED, PADDED].contains(&place);
+    let in_both = [SHARED, PADDED].contains(&PLACES[place].0);
     Some(if in_both { case.run_by_run(1) } else { case })
 }
 
@@ -336,17 +333,13 @@ const NOTE_WORDS: f64 = LINE as f64 / 4.0;
 /// threads than words on a line, some would wait for other lines.
 fn overhead(e: &Evidence<'_>, way: &str, per_thread: f64) -> Judged {
     most(e)?;
-    let mut numbers = on_cores(e.machine);
-    numbers.retain(|&threads| threads <= ON_A_LINE);
-    let threads = numbers.into_iter().max().unwrap_or(1);
+    let on_a_line = on_cores(e.machine).into_iter().filter(|&threads| threads <= ON_A_LINE);
+    let threads = on_a_line.max().unwrap_or(1);
     let e = &e.in_time();
     let at = |place| e.at(&series(way, place), threads as f64);
     let (dense, padded) = (at(DENSE)?, at(PADDED)?);
-    at_least(
-        &format!("nanoseconds longer with {threads} threads"),
-        minus(dense, padded),
-        per_thread * threads as f64,
-    )
+    let what = format!("nanoseconds longer with {threads} threads");
+    at_least(&what, minus(dense, padded), per_thread * threads as f64)
 }
 
 /// Returns the twelve cells of the note's table as bars, with more kinds of locks and a second
