@@ -79,15 +79,13 @@ pub(crate) const PAGES: Experiment = Experiment {
                 if_prefetched(e, signed_ratio(line, begin), || {
                     // A difference, because a prefetcher that brings whole runs leaves almost no
                     // cost per line.
-                    let judged = at_least(
-                        "a crossing less two lines",
-                        minus(crossing, line.scaled(2.0)),
-                        0.0,
-                    );
-                    let numbers = format!(
-                        "a crossing takes {crossing} core cycles, and each line {line}, {pages}"
-                    );
-                    noted(judged, numbers)
+                    let more = minus(crossing, line.scaled(2.0));
+                    noted(
+                        at_least("a crossing less two lines", more, 0.0),
+                        format!(
+                            "a crossing takes {crossing} core cycles, and each line {line}, {pages}"
+                        ),
+                    )
                 })
             },
         ),

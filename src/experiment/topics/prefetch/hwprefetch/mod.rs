@@ -55,8 +55,7 @@ fn if_prefetched(
     judge: impl FnOnce() -> Judged,
 ) -> Judged {
     if e.machine.prefetchers_off {
-        let why = "the prefetchers were off for the whole run";
-        return Err(Untestable(why.to_owned()));
+        return Err(Untestable::because("the prefetchers were off for the whole run"));
     }
     let next = next?;
     let at_work = at_most("a step to the next line over a random step", next, 0.5)?;
@@ -73,22 +72,28 @@ fn per(whole: Interval, parts: f64) -> Interval {
     Interval::new(whole.lo / parts, whole.hi / parts)
 }
 
-/// Set-up of a walk with the prefetchers of its CPU switched off, if this process may switch them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SwitchedOffSetup {
-    /// The walk.
-    pub walk: WalkSetup,
+/// Returns the time of one walk in memory over that of another, each given by its series and x.
+fn over(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> Testable<Interval> {
+    e.machine.memory_size()?;
+    // If a series has no points, its own reason is reported.
+    e.series(of.0)?;
+    e.series(to.0)?;
+    ratio(e.at(of.0, of.1), e.at(to.0, to.1))
 }
+
+/// A walk with the prefetchers of its CPU switched off, if this process may switch them.
+#[derive(Clone, Copy, Debug)]
+struct SwitchedOffSetup(WalkSetup);
 
 impl Setup for SwitchedOffSetup {
     fn bytes(&self) -> usize {
-        self.walk.bytes()
+        self.0.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // Called first, because it fails on most machines, and laying out the walk takes long.
         let ready = context.host.prefetchers()?;
-        let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
+        let (kernel, period) = self.0.prepare(region, context)?.kernel()?;
         let off = ready.switch_off()?;
         let kernel = Box::new(WhileOff { kernel, _off: off });
         Ok(Workload::Steady { kernel, period, beside: None })
@@ -138,14 +143,12 @@ pub(crate) const BACKWARD: Experiment = Experiment {
             (BACKWARDS, Order::Backward),
             (RANDOM, Order::Random { seed }),
         ];
-        let mut cases = Vec::new();
-        for bytes in sizes {
-            for (series, order) in orders {
-                let setup = WalkSetup::follow(LINE_ELEMENT, bytes, order);
-                cases.push(Case::new(series, bytes as f64, setup));
-            }
-        }
-        cases
+        let of_size = |bytes| {
+            orders.map(|(series, order)| {
+                Case::new(series, bytes as f64, WalkSetup::follow(LINE_ELEMENT, bytes, order))
+            })
+        };
+        sizes.into_iter().flat_map(of_size).collect()
     },
     events: events::WALK,
     claims: &[
@@ -195,14 +198,11 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
         let lengths: &[usize] = if machine.full { &[8, 16, 32, PAGE_LINES] } else { &[PAGE_LINES] };
         let paths =
             [(FORWARDS, Path::Forward), (TRIANGULAR, Path::Triangular), (RANDOM, Path::Random)];
-        let mut cases = Vec::new();
-        for &length in lengths {
-            for (series, path) in paths {
-                let setup = runs(machine, length, path);
-                cases.push(Case::new(series, length as f64, setup));
-            }
-        }
-        cases
+        let of_length = |&length: &usize| {
+            paths
+                .map(|(series, path)| Case::new(series, length as f64, runs(machine, length, path)))
+        };
+        lengths.iter().flat_map(of_length).collect()
     },
     events: events::WALK,
     claims: &[
@@ -236,11 +236,8 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
 };
 
 fn in_a_page(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
-    e.machine.memory_size()?;
-    e.series(of)?;
-    e.series(to)?;
     let x = PAGE_LINES as f64;
-    ratio(e.at(of, x), e.at(to, x))
+    over(e, (of, x), (to, x))
 }
 
 /// Places on the axis: the walks with prefetchers on, and with prefetchers off.
@@ -271,7 +268,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
         let orders = [(FORWARDS, Order::Sequential), (RANDOM, Order::Random { seed })];
         let walks = orders.map(|(series, order)| (series, lines(machine, order)));
         let on = walks.map(|(series, walk)| Case::new(series, ON, walk));
-        let off = walks.map(|(series, walk)| Case::new(series, OFF, SwitchedOffSetup { walk }));
+        let off = walks.map(|(series, walk)| Case::new(series, OFF, SwitchedOffSetup(walk)));
         on.into_iter().chain(off).collect()
     },
     events: events::WALK,
@@ -299,8 +296,9 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
 fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Testable<Interval> {
     e.machine.memory_size()?;
     if e.machine.prefetchers_off {
-        let why = "the prefetchers were off for the whole run, these walks included";
-        return Err(Untestable(why.to_owned()));
+        return Err(Untestable::because(
+            "the prefetchers were off for the whole run, these walks included",
+        ));
     }
     ratio(e.at(FORWARDS, place), e.at(RANDOM, place))
 }

@@ -3,7 +3,7 @@
 use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{
-    RANDOM, if_prefetched, lines, per, plot, runs,
+    RANDOM, if_prefetched, lines, over, per, plot, runs,
 };
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Order, Path};
@@ -28,19 +28,13 @@ pub(crate) const TRIGGER: Experiment = Experiment {
             that comes early as a part of the pair does not decide the claim: the next pair does.",
     plot: plot(Axis::linear("lines of a run")),
     cases: |machine| {
-        run_lengths(machine)
-            .iter()
-            .map(|&length| {
-                let setup = runs(machine, length, Path::Forward);
-                Case::new(RUNS, length as f64, setup)
-            })
-            .collect()
+        let of_length =
+            |&length| Case::new(RUNS, length as f64, runs(machine, length, Path::Forward));
+        run_lengths(machine).iter().map(of_length).collect()
     },
     curves: |e| {
-        vec![Curve {
-            label: "the last lines of a run".to_owned(),
-            points: added_lines(e).unwrap_or_default(),
-        }]
+        let points = added_lines(e).unwrap_or_default();
+        vec![Curve { label: "the last lines of a run".to_owned(), points }]
     },
     events: events::WALK,
     claims: &[
@@ -145,8 +139,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
         } else {
             &[1, 4, 16, 32, 64, 128]
         };
-        let seed = machine.seed;
-        let random = lines(machine, Order::Random { seed });
+        let random = lines(machine, Order::Random { seed: machine.seed });
         let mut cases = Vec::new();
         for &stride in strides {
             let order = match stride {
@@ -171,9 +164,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
             "E29.1",
             drepper("6.3.1"),
             "in memory, a step to the next line costs less than half of a random step",
-            |e| {
-                at_most("stride 64 over random", strided_over_random(e, STRIDED, RANDOM, LINE), 0.5)
-            },
+            |e| at_most("stride 64 over random", strided_over_random(e, LINE), 0.5),
         ),
         // Prefetching's big weakness is that it cannot cross page boundaries.
         measured(
@@ -183,10 +174,10 @@ pub(crate) const STRIDES: Experiment = Experiment {
              random step: the prefetcher does not follow strides across pages",
             |e| {
                 let part = |stride| {
-                    let share = strided_over_random(e, STRIDED, RANDOM, stride)?;
+                    let share = strided_over_random(e, stride)?;
                     between(&format!("stride {stride} over random"), share, 0.7, 1.3)
                 };
-                let next = strided_over_random(e, STRIDED, RANDOM, LINE);
+                let next = strided_over_random(e, LINE);
                 if_prefetched(e, next, || all_of([part(PAGE), part(2 * PAGE)]))
             },
         )
@@ -203,7 +194,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
             ),
             "in pages of 2 MiB, a step of 4 KiB costs 0.7 to 1.3 times as much as a random step",
             |e| {
-                let share = strided_over_random(e, STRIDED_HUGE, RANDOM_HUGE, PAGE)?;
+                let share = over(e, (STRIDED_HUGE, PAGE as f64), (RANDOM_HUGE, LINE as f64))?;
                 between("stride 4096 over random", share, 0.7, 1.3)
             },
         )
@@ -220,7 +211,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
              random step",
             |e| {
                 all_of(strides(e, LINE + 1..=WINDOW)?.into_iter().map(|stride| {
-                    let share = strided_over_random(e, STRIDED, RANDOM, stride);
+                    let share = strided_over_random(e, stride);
                     at_most(&format!("stride {stride} over random"), share, 0.5)
                 }))
             },
@@ -233,11 +224,11 @@ pub(crate) const STRIDES: Experiment = Experiment {
              a random step",
             |e| {
                 let part = |stride| {
-                    let share = strided_over_random(e, STRIDED, RANDOM, stride);
+                    let share = strided_over_random(e, stride);
                     at_least(&format!("stride {stride} over random"), share, 0.5)
                 };
                 let wide = strides(e, WINDOW + 1..=PAGE - 1)?;
-                let next = strided_over_random(e, STRIDED, RANDOM, LINE);
+                let next = strided_over_random(e, LINE);
                 if_prefetched(e, next, || all_of(wide.into_iter().map(part)))
             },
         )
@@ -255,16 +246,8 @@ fn strides(e: &Evidence<'_>, within: core::ops::RangeInclusive<usize>) -> Testab
     Ok(strides.filter(|stride| within.contains(stride)).collect())
 }
 
-fn strided_over_random(
-    e: &Evidence<'_>,
-    strided: &str,
-    random: &str,
-    stride: usize,
-) -> Testable<Interval> {
-    e.machine.memory_size()?;
-    e.series(strided)?;
-    e.series(random)?;
-    ratio(e.at(strided, stride as f64), e.at(random, LINE as f64))
+fn strided_over_random(e: &Evidence<'_>, stride: usize) -> Testable<Interval> {
+    over(e, (STRIDED, stride as f64), (RANDOM, LINE as f64))
 }
 
 const INTERLEAVED: &str = "streams walked in turn";
@@ -342,8 +325,7 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
     match rise.verdict {
         Verdict::Holds => {}
         Verdict::DoesNotHold => {
-            let why = "the cost rises by less than a factor of 2: no knee";
-            return Ok(untestable(rise, why));
+            return Ok(untestable(rise, "the cost rises by less than a factor of 2: no knee"));
         }
         // The number of a judgement is a number of streams, which this ratio is not.
         verdict => return Ok(Judgement::in_words(verdict, rise.numbers)),

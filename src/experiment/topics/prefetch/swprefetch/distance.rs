@@ -1,9 +1,7 @@
 //! The distance at which a prefetch pays, by the work at each node, and prefetches that come late.
 
-use crate::cpu::Hint;
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::swprefetch::{PLAIN, WORK, setup};
-use crate::kernel::{Ahead, Dependence};
+use crate::experiment::topics::prefetch::swprefetch::{PLAIN, WORK, by_t0, setup};
 use crate::model::{step_with_prefetch, steps_ahead};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
@@ -111,9 +109,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 for dial in &DIALS {
                     let work = dial.step(e)?;
                     let (_, enough) = formula(*latency, *work);
-                    let distance = dial.distances(e.machine).iter();
-                    let Some(&distance) = distance.into_iter().find(|d| **d >= enough as usize)
-                    else {
+                    let mut distances = dial.distances(e.machine).iter();
+                    let Some(&distance) = distances.find(|d| **d >= enough as usize) else {
                         return Err(Untestable(format!(
                             "the formula asks for {enough} nodes ahead, more than any distance \
                              that was measured with {}",
@@ -169,22 +166,14 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                         false => format!("{:.0} to {:.0}", of.lo, of.hi),
                     };
                     let found = nearest_good(e, dial)?;
-                    let share = ratio(formula, found)?;
-                    let judged = between(
-                        &format!("formula over measured, {}", dial.series),
-                        share,
-                        0.667,
-                        1.5,
-                    )?;
-                    Ok(Judgement {
-                        numbers: format!(
-                            "{}, {} nodes by the formula, {} measured",
-                            judged.numbers,
-                            nodes(formula),
-                            nodes(found)
-                        ),
-                        ..judged
-                    })
+                    let what = format!("formula over measured, {}", dial.series);
+                    let judged = between(&what, ratio(formula, found), 0.667, 1.5)?;
+                    let [formula, found] = [formula, found].map(nodes);
+                    let numbers = format!(
+                        "{}, {formula} nodes by the formula, {found} measured",
+                        judged.numbers
+                    );
+                    Ok(Judgement { numbers, ..judged })
                 }))
             },
         )
@@ -217,11 +206,8 @@ fn formula(latency: Interval, work: Interval) -> (u32, u32) {
 /// Returns the least distance at which a node takes no more than 1.1 times the best time.
 fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     const GOOD: f64 = 1.1;
-    let mut times = Vec::new();
-    for &distance in dial.distances(e.machine) {
-        let x = distance as f64;
-        times.push((x, *e.at(dial.series, x)?));
-    }
+    let time = |&distance: &usize| Ok((distance as f64, *e.at(dial.series, distance as f64)?));
+    let times = dial.distances(e.machine).iter().map(time).collect::<Testable<Vec<_>>>()?;
     let each = times.iter().map(|point| point.1);
     let best = each.reduce(Interval::least);
     let best = best.ok_or_else(|| Untestable("no distance was measured".to_owned()))?;
@@ -237,15 +223,12 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
 fn cases(machine: &Machine) -> Vec<Case> {
     let far = machine.in_memory();
     let near = machine.middle_of(machine.ranges.l1);
-    let plain = setup(machine, far, WORK, None, Dependence::Serial);
-    let mut cases = vec![Case::new(PLAIN, NONE, plain)];
+    let mut cases = vec![Case::new(PLAIN, NONE, setup(machine, far, WORK, None))];
     for dial in &DIALS {
-        let walk = |bytes, ahead| setup(machine, bytes, dial.work, ahead, Dependence::Serial);
+        let walk = |bytes, ahead| setup(machine, bytes, dial.work, ahead);
         cases.push(Case::new(dial.near, NONE, walk(near, None)));
-        for &elements in dial.distances(machine) {
-            let hint = Hint::T0;
-            let ahead = Some(Ahead { hint, elements });
-            cases.push(Case::new(dial.series, elements as f64, walk(far, ahead)));
+        for &distance in dial.distances(machine) {
+            cases.push(Case::new(dial.series, distance as f64, walk(far, by_t0(distance))));
         }
     }
     cases
@@ -264,10 +247,8 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
                 let lo = step_with_prefetch(latency.lo, work.lo, distance);
                 (x, Interval::new(lo, step_with_prefetch(latency.hi, work.hi, distance)))
             };
-            curves.push(Curve {
-                label: dial.model.to_owned(),
-                points: points.iter().map(modelled).collect(),
-            });
+            let points = points.iter().map(modelled).collect();
+            curves.push(Curve { label: dial.model.to_owned(), points });
         }
         curves.push(Curve { label: dial.series.to_owned(), points });
     }
@@ -302,13 +283,13 @@ const COUNTED: Experiment = Experiment {
             Lake counts prefetches that found their line in L2.",
     plot: Some(Plot::cycles(Axis::log("nodes ahead"), Axis::log("time per step"))),
     cases: |machine| {
-        let mut cases: Vec<Case> = DISTANCES
-            .into_iter()
-            .map(|ahead| case(IN_MEMORY, ahead, machine.in_memory(), machine))
-            .collect();
-        let near = machine.middle_of(machine.ranges.l1);
-        cases.push(case(IN_L1, FIVE as usize, near, machine));
-        cases
+        let case = |series, distance, bytes| {
+            let setup = setup(machine, bytes, WORK, by_t0(distance));
+            Case::new(series, distance as f64, setup)
+        };
+        let far = DISTANCES.map(|distance| case(IN_MEMORY, distance, machine.in_memory()));
+        let near = case(IN_L1, FIVE as usize, machine.middle_of(machine.ranges.l1));
+        far.into_iter().chain([near]).collect()
     },
     events: events::PREFETCHES,
     claims: &[
@@ -369,11 +350,4 @@ const COUNTED: Experiment = Experiment {
 /// Returns the loads per step that met a prefetch under way, with the list in memory.
 fn late(e: &Evidence<'_>, ahead: f64) -> Testable<Interval> {
     e.count(IN_MEMORY, ahead, Quantity::LatePrefetches)
-}
-
-fn case(series: &str, elements: usize, bytes: usize, machine: &Machine) -> Case {
-    let hint = Hint::T0;
-    let ahead = Some(Ahead { hint, elements });
-    let setup = setup(machine, bytes, WORK, ahead, Dependence::Serial);
-    Case::new(series, elements as f64, setup)
 }

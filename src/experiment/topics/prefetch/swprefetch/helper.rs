@@ -1,12 +1,12 @@
 //! Figure 6.8: a helper thread that reads ahead of a walk and so fetches its lines.
 
-use crate::cpu::Hint;
 use crate::experiment::prelude::*;
-use crate::experiment::topics::prefetch::swprefetch::{NODE, PLAIN, WORK, setup};
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::prefetch::swprefetch::{FIVE, NODE, PLAIN, WORK, by_t0, setup};
 use crate::host::{Nearness, RunAheadBudget, RunAheadLimit, Worker};
-use crate::kernel::{Access, Ahead, Dependence, Kernel, SharedWalk, Visit, Work};
+use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
 use crate::mem::Region;
-use crate::pattern::{Order, Ring, SharedRing};
+use crate::pattern::SharedRing;
 use alloc::sync::Arc;
 
 /// The largest allowed lead of the helper, in nodes.
@@ -95,10 +95,6 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-fn no_core() -> Untestable {
-    Untestable("the helper needs two CPUs that share a cache, and this process has none".to_owned())
-}
-
 /// Returns the helpers that share a cache with the walk: on its own core, and on the nearest other
 /// core.
 fn helpers(machine: &Machine) -> Vec<(&'static str, [usize; 2])> {
@@ -113,16 +109,15 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in machine.working_sets_or_one_a_range() {
         let x = bytes as f64;
-        let walk = |ahead| setup(machine, bytes, WORK, ahead, Dependence::Serial);
+        let walk = |ahead| setup(machine, bytes, WORK, ahead);
         // Compared walks are measured one after the other.
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
-            let setup = HelperSetup { working_set: bytes, seed: machine.seed, cpus };
+            let setup = HelperSetup { list: WalkSetup::random(NODE, bytes, machine.seed), cpus };
             cases.push(Case::new(series, x, setup).in_turn());
         }
         if machine.full || bytes == machine.in_memory() {
-            let five = Ahead { hint: Hint::T0, elements: 5 };
-            cases.push(Case::new(AHEAD, x, walk(Some(five))).in_turn());
+            cases.push(Case::new(AHEAD, x, walk(by_t0(FIVE))).in_turn());
         }
     }
     cases
@@ -163,36 +158,30 @@ fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
 fn bounded(e: &Evidence<'_>) -> Judged {
     let helpers = helpers(e.machine);
     if helpers.is_empty() {
-        return Err(no_core());
+        return Err(Untestable::because(
+            "the helper needs two CPUs that share a cache, and this process has none",
+        ));
     }
     let mut most: Option<u32> = None;
     for (series, _) in &helpers {
         // If the series has no points, its own reason is reported.
         e.series(series)?;
         for point in e.points.iter().filter(|point| point.series == *series) {
-            if let State::Measured(measured) = &point.state {
-                let lead = measured.thread_stats.and_then(|stats| stats.lead);
-                most = most.max(lead.map(|lead| lead.most));
-            }
+            let stats = point.measured().and_then(|measured| measured.thread_stats);
+            most = most.max(stats.and_then(|stats| Some(stats.lead?.most)));
         }
     }
     let most = most.ok_or_else(|| Untestable("no lead was counted".to_owned()))?;
-    Ok(Judgement {
-        verdict: if most <= LEAD { Verdict::Holds } else { Verdict::DoesNotHold },
-        numbers: format!("at most {most} nodes ahead, {LEAD} allowed"),
-        value: None,
-    })
+    let verdict = if most <= LEAD { Verdict::Holds } else { Verdict::DoesNotHold };
+    Ok(Judgement::in_words(verdict, format!("at most {most} nodes ahead, {LEAD} allowed")))
 }
 
-/// Set-up of a walk with a helper that runs ahead of it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HelperSetup {
-    /// Bytes of all elements together.
-    pub working_set: usize,
-    /// The seed of the order in which the elements are visited.
-    pub seed: u64,
+/// A walk with a helper that runs ahead of it.
+#[derive(Clone, Debug)]
+struct HelperSetup {
+    list: WalkSetup,
     /// The CPU of the walk, and the CPU of the helper.
-    pub cpus: [usize; 2],
+    cpus: [usize; 2],
 }
 
 /// Nodes between two reports of the walk. A report stores to a line that the helper reads.
@@ -203,7 +192,7 @@ const BATCH: u32 = 8;
 
 impl Setup for HelperSetup {
     fn bytes(&self) -> usize {
-        NODE.span(NODE.count(self.working_set))
+        self.list.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
@@ -213,9 +202,7 @@ impl Setup for HelperSetup {
                 "the helper thread needs a second CPU, and this process has one".to_owned(),
             ));
         }
-        let count = NODE.count(self.working_set);
-        let ring = Ring::new(region, NODE, count, Order::Random { seed: self.seed })?;
-        let ring = ring.share();
+        let ring = self.list.ring(region)?.share();
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
         let limit = Arc::new(RunAheadLimit::new(context.host, LEAD));
         let walk = |visit| SharedWalk::new(ring, visit);
@@ -229,7 +216,7 @@ impl Setup for HelperSetup {
         );
         Ok(Workload::Threads {
             workers: vec![walker, helper],
-            timing: Timing::Helped { period: count as u64, limit },
+            timing: Timing::Helped { period: self.list.count as u64, limit },
         })
     }
 }
@@ -335,7 +322,7 @@ mod tests {
     use crate::untested;
 
     fn setup(cpus: [usize; 2]) -> HelperSetup {
-        HelperSetup { working_set: 1 << 20, seed: 5, cpus }
+        HelperSetup { list: WalkSetup::random(NODE, 1 << 20, 5), cpus }
     }
 
     #[test]
@@ -354,7 +341,7 @@ mod tests {
             panic!("no helper");
         };
         let options = RoundOptions { ahead: 100_000, keep_on: false };
-        let count = NODE.count(setup.working_set) as u64;
+        let count = setup.list.count as u64;
         let proofs = thread_group(&mut workers, options, |group| {
             [1, 5, 1000, 4 * count].map(|operations| {
                 let times = group.round(operations);
@@ -362,7 +349,7 @@ mod tests {
             })
         });
         for (place, no_more_than_asked) in proofs.unwrap() {
-            assert!(place < setup.working_set as u64 && no_more_than_asked);
+            assert!(place < setup.bytes() as u64 && no_more_than_asked);
         }
         let most = limit.leads().map_or(0, |lead| lead.most);
         assert!(most <= LEAD, "{most}");

@@ -94,10 +94,7 @@ pub(crate) const HINTS: Experiment = Experiment {
             drepper("6.3.2"),
             "a stream fetched by prefetchnta leaves a hot set in L2: a walk through the hot set \
              takes less than 1.3 times as long as undisturbed",
-            |e| {
-                let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                at_most("lap after NTA over undisturbed", ratio(period(2), period(0)), 1.3)
-            },
+            |e| at_most("lap after NTA over undisturbed", ratio(lap(e, 2), lap(e, 0)), 1.3),
         )
         .failing("Lines fetched by NTA fill L2 like any other line."),
         // A prefetch loads the data into cache and, if necessary, evicts other data.
@@ -106,10 +103,7 @@ pub(crate) const HINTS: Experiment = Experiment {
             drepper("6.3.2"),
             "a stream fetched by prefetcht0 evicts a hot set from L2: a walk through the hot set \
              takes at least 1.3 times as long as undisturbed",
-            |e| {
-                let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                at_least("lap after T0 over undisturbed", ratio(period(1), period(0)), 1.3)
-            },
+            |e| at_least("lap after T0 over undisturbed", ratio(lap(e, 1), lap(e, 0)), 1.3),
         ),
     ],
 };
@@ -119,15 +113,12 @@ pub(crate) const HINTS: Experiment = Experiment {
 const BAD: [usize; 4] = [0, 0x7FFF_FFFF_F000, 0xFFFF_8000_0000_0000, 0x8000_0000_0000_0000];
 
 fn hint_cases(machine: &Machine) -> Vec<Case> {
-    let mut places = vec![(FLUSHED, Place::Flushed), (LOADED, Place::Loaded)];
-    places.extend(AFTER.map(|(series, hint)| (series, Place::Prefetched(hint))));
-    let mut cases: Vec<Case> = places
-        .into_iter()
-        .map(|(series, place)| {
-            let setup = HintSetup { place, past_bytes: machine.in_memory(), seed: machine.seed };
-            Case::new(series, SWEPT, setup)
-        })
-        .collect();
+    let case = |(series, place)| {
+        let setup = HintSetup { place, past_bytes: machine.in_memory(), seed: machine.seed };
+        Case::new(series, SWEPT, setup)
+    };
+    let mut cases = Vec::from([(FLUSHED, Place::Flushed), (LOADED, Place::Loaded)].map(case));
+    cases.extend(AFTER.map(|(series, hint)| case((series, Place::Prefetched(hint)))));
     // Each in a child process: a fault would end this one.
     let bad = CountSetup::asked(NULL, 0, |host, _| {
         let mut survived = 0;
@@ -145,6 +136,11 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
         Case::new(series, setup.hot as f64, setup).in_large_pages()
     }));
     cases
+}
+
+/// Returns the time of a lap of the hot set, in one of [`LAPS`].
+fn lap(e: &Evidence<'_>, index: usize) -> Testable<Reading> {
+    e.last(LAPS[index].0).map(|(_, lap)| lap)
 }
 
 /// Judges that a load of `series` takes less than half of the time of a load of a flushed line.

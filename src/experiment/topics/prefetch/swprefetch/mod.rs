@@ -1,14 +1,14 @@
 //! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and the distance that pays.
 
 use crate::cpu::Hint;
-use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::hint::executed;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Measured, Point};
 use crate::kernel::{Ahead, Dependence, PrefetchWalk};
 use crate::mem::{LINE, PAGE, Region};
 use crate::model::step_with_prefetch;
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::Layout;
 pub(super) use distance::LATE;
 
 pub(super) mod distance;
@@ -22,43 +22,37 @@ pub(crate) static ALL: &[Experiment] =
 /// An element of the paper's list: 128 bytes.
 const NODE: Layout = Layout::npad(15);
 
-/// Set-up of a walk along a list in random order, with work and a prefetch at each node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PrefetchSetup {
-    /// Bytes of all elements together.
-    pub working_set: usize,
-    /// The seed of the order in which the elements are visited.
-    pub seed: u64,
+/// A walk along a list in random order, with work and a prefetch at each node.
+#[derive(Clone, Copy, Debug)]
+struct PrefetchSetup {
+    list: WalkSetup,
     /// What is prefetched, if anything.
-    pub ahead: Option<Ahead>,
+    ahead: Option<Ahead>,
     /// Dependent multiplications per node, 3 core cycles each.
-    pub work: u32,
+    work: u32,
     /// Whether the work can overlap the next node's miss.
-    pub pace: Dependence,
+    pace: Dependence,
 }
 
 impl Setup for PrefetchSetup {
     fn bytes(&self) -> usize {
-        NODE.span(NODE.count(self.working_set))
+        self.list.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         if let Some(ahead) = self.ahead {
             executed(ahead.hint, context)?;
         }
-        let count = NODE.count(self.working_set);
-        let ring = Ring::new(region, NODE, count, Order::Random { seed: self.seed })?;
+        let ring = self.list.ring(region)?;
         let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)?;
-        Ok(Workload::steady(walk, count as u64))
+        Ok(Workload::steady(walk, self.list.count as u64))
     }
 
     /// Predicts only walks whose work does not overlap the next node's miss. How far work
     /// overlaps a miss depends on the CPU's queues.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.pace == Dependence::Serial).then_some(())?;
-        let places =
-            Places { count: NODE.count(self.working_set), stride: NODE.stride(), rotating: false };
-        let step = random(parameters, places, None)?;
+        let step = self.list.predict(parameters)?;
         let miss = step.cycles;
         let hit = parameters.l1()?;
         // A multiplication takes three cycles.
@@ -288,16 +282,16 @@ fn over_best(e: &Evidence<'_>, distance: usize) -> Judged {
     at_least(&what, ratio(time(distance), best), 1.03)
 }
 
-/// Returns a walk of `bytes` with `work` multiplications at each node. It prefetches as `ahead`
-/// says, if given.
-pub(crate) fn setup(
-    machine: &Machine,
-    bytes: usize,
-    work: u32,
-    ahead: Option<Ahead>,
-    pace: Dependence,
-) -> PrefetchSetup {
-    PrefetchSetup { working_set: bytes, seed: machine.seed, ahead, work, pace }
+/// Returns a walk of `bytes` with `work` multiplications at each node, which decide the next node. It
+/// prefetches as `ahead` says, if given.
+fn setup(machine: &Machine, bytes: usize, work: u32, ahead: Option<Ahead>) -> PrefetchSetup {
+    let list = WalkSetup::random(NODE, bytes, machine.seed);
+    PrefetchSetup { list, ahead, work, pace: Dependence::Serial }
+}
+
+/// Returns a `prefetcht0` of the node that many nodes ahead.
+const fn by_t0(elements: usize) -> Option<Ahead> {
+    Some(Ahead { hint: Hint::T0, elements })
 }
 
 /// Returns the walks with half and twice as many lines on the way as L1d has: of each node one is prefetched.
@@ -305,23 +299,24 @@ fn far_ahead(machine: &Machine) -> [Case; 2] {
     let l1 = machine.data_cache(1).map_or(32 << 10, |cache| cache.size);
     let lines = l1 as usize / LINE;
     [(HALF, lines / 2), (TWICE, lines * 2)].map(|(series, elements)| {
-        let hint = Hint::T0;
-        let ahead = Some(Ahead { hint, elements });
         let bytes = machine.in_memory();
-        let setup = setup(machine, bytes, WORK, ahead, Dependence::Serial);
+        let setup = setup(machine, bytes, WORK, by_t0(elements));
         Case::new(series, bytes as f64, setup).in_turn().in_huge_pages()
     })
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let case = |series: &str, bytes: usize, ahead, pace| {
-        let setup = setup(machine, bytes, WORK, ahead, pace);
+    let case = |series: &str, bytes: usize, ahead| {
+        Case::new(series, bytes as f64, setup(machine, bytes, WORK, ahead)).in_turn()
+    };
+    let overlapped = |series: &str, bytes: usize, ahead| {
+        let setup = setup(machine, bytes, WORK, ahead);
+        let setup = PrefetchSetup { pace: Dependence::Independent, ..setup };
         Case::new(series, bytes as f64, setup).in_turn()
     };
-    let by = |hint, elements| Some(Ahead { hint, elements });
-    let five = by(Hint::T0, FIVE);
+    let five = by_t0(FIVE);
     let hinted = |bytes| {
-        HINTED.map(|(series, hint)| case(series, bytes, by(hint, FIVE), Dependence::Serial))
+        HINTED.map(|(series, hint)| case(series, bytes, Some(Ahead { hint, elements: FIVE })))
     };
     let sizes = machine.few_working_sets(2).into_iter().rev();
     let mut cases = Vec::new();
@@ -329,19 +324,18 @@ fn cases(machine: &Machine) -> Vec<Case> {
     // the largest size, where they are judged. It measures the overlapped walks, which no claim
     // needs, at every second size.
     for (index, bytes) in sizes.enumerate() {
-        cases.push(case(PLAIN, bytes, None, Dependence::Serial));
-        cases.push(case(&ahead(FIVE), bytes, five, Dependence::Serial));
+        cases.push(case(PLAIN, bytes, None));
+        cases.push(case(&ahead(FIVE), bytes, five));
         if machine.full || index == 0 {
             cases.extend(hinted(bytes));
         }
         if machine.full || index % 2 == 0 {
-            cases.push(case(OVERLAPPED, bytes, None, Dependence::Independent));
-            cases.push(case(OVERLAPPED_AHEAD, bytes, five, Dependence::Independent));
+            cases.push(overlapped(OVERLAPPED, bytes, None));
+            cases.push(overlapped(OVERLAPPED_AHEAD, bytes, five));
         }
     }
     for distance in DISTANCES.into_iter().filter(|distance| *distance != FIVE) {
-        let ahead_by = by(Hint::T0, distance);
-        cases.push(case(&ahead(distance), machine.in_memory(), ahead_by, Dependence::Serial));
+        cases.push(case(&ahead(distance), machine.in_memory(), by_t0(distance)));
     }
     if machine.full {
         cases.extend(far_ahead(machine));
