@@ -3,7 +3,7 @@
 
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
-use crate::host::{BackgroundLoad, Host, Worker};
+use crate::host::{BackgroundLoad, Worker};
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
 
@@ -166,49 +166,30 @@ impl Setup for BandwidthGroupSetup {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let vector = self.mover.vector(context)?;
         let mut period = 0;
-        let workers = match self.owner {
-            Owner::All => self.together(region, vector, &mut period),
-            Owner::Each => self.apart(context.host, region, vector, &mut period),
-        };
-        // With two threads of the same speed, the median is the more disturbed thread.
-        Ok(Workload::at_once(workers?, SampleOf::Median, period))
-    }
-}
-
-impl BandwidthGroupSetup {
-    fn together<'m>(
-        &self,
-        region: Region<'m>,
-        vector: Vector,
-        period: &mut u64,
-    ) -> Testable<Vec<Worker<'m>>> {
-        let words = region.into_atomics();
-        let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
-        *period = of(0)?.pass();
-        let threads = self.cpus.len() as u64;
-        let worker =
-            |(index, &cpu): (u64, &usize)| Ok(Worker::new(cpu, of(*period * index / threads)?));
-        (0..).zip(&self.cpus).map(worker).collect()
-    }
-
-    fn apart<'m>(
-        &self,
-        host: &dyn Host,
-        region: Region<'m>,
-        vector: Vector,
-        period: &mut u64,
-    ) -> Testable<Vec<Worker<'m>>> {
-        let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut workers = Vec::with_capacity(self.cpus.len());
-        for (part, &cpu) in parts.zip(&self.cpus) {
-            // Pages of the hugetlb pool cannot be moved before Linux 5.18.
-            let _ = host.first_touched_on(part, cpu);
-            let part = Region::new(part)?;
-            let kernel = Bandwidth::new(part, self.motion, vector)?;
-            *period = kernel.pass();
-            workers.push(Worker::new(cpu, kernel));
+        match self.owner {
+            Owner::All => {
+                let words = region.into_atomics();
+                let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
+                period = of(0)?.pass();
+                let threads = self.cpus.len() as u64;
+                for (index, &cpu) in (0..).zip(&self.cpus) {
+                    workers.push(Worker::new(cpu, of(period * index / threads)?));
+                }
+            }
+            Owner::Each => {
+                let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
+                for (part, &cpu) in parts.zip(&self.cpus) {
+                    // Pages of the hugetlb pool cannot be moved before Linux 5.18.
+                    let _ = context.host.first_touched_on(part, cpu);
+                    let kernel = Bandwidth::new(Region::new(part)?, self.motion, vector)?;
+                    period = kernel.pass();
+                    workers.push(Worker::new(cpu, kernel));
+                }
+            }
         }
-        Ok(workers)
+        // With two threads of the same speed, the median is the more disturbed thread.
+        Ok(Workload::at_once(workers, SampleOf::Median, period))
     }
 }
 

@@ -13,6 +13,9 @@ const READ: &str = "read memory";
 const WRITE: &str = "write memory";
 const READ_L2: &str = "read L2";
 
+const NOT_SATURATED: &str =
+    "One core alone does not saturate memory, and leaves enough bandwidth to the others.";
+
 /// Returns the bytes per CPU, such that the CPUs below each last-level cache together use at least
 /// the memory size. `None` if more memory than allowed would be allocated.
 fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
@@ -50,7 +53,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             (READ, Motion::Read, memory),
             (WRITE, Motion::Write, memory),
         ] {
-            let Some(bytes) = bytes.filter(|&bytes| bytes > 0) else {
+            let Some(bytes @ 1..) = bytes else {
                 continue;
             };
             let setup = BandwidthGroupSetup {
@@ -137,9 +140,7 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
              memory than one thread alone",
             |e| kept_in_memory(e, READ),
         )
-        .failing(
-            "One core alone does not saturate memory, and leaves enough bandwidth to the others.",
-        ),
+        .failing(NOT_SATURATED),
         // The same bus restricts what each processor can write.
         measured(
             "D25.2",
@@ -148,9 +149,7 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
              memory than one thread alone",
             |e| kept_in_memory(e, WRITE),
         )
-        .failing(
-            "One core alone does not saturate memory, and leaves enough bandwidth to the others.",
-        ),
+        .failing(NOT_SATURATED),
         measured(
             "D25.3",
             ours("the control: a cache that threads do not share must be as fast as before"),

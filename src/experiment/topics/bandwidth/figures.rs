@@ -14,23 +14,11 @@ use crate::stats::Interval;
 fn figure_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in working_sets(machine) {
-        for (what, motion) in OF_FIGURES {
-            let mover = Mover::Vectors(PAPER);
-            cases.extend(case(series(what, PAPER), bytes, motion, mover));
-        }
+        cases.extend(OF_FIGURES.iter().filter_map(|&(what, motion)| {
+            case(series(what, PAPER), bytes, motion, Mover::Vectors(PAPER))
+        }));
     }
     without_repetition(cases)
-}
-
-macro_rules! reference {
-    ($file:literal, $machine:expr) => {
-        &[Reference {
-            file: $file,
-            machine: $machine,
-            x: "working_set_bytes_approx",
-            columns: &[("Read", "read"), ("Write", "write"), ("Copy", "copy")],
-        }]
-    };
 }
 
 /// Returns the bandwidth of a motion in a place, with 16-byte accesses.
@@ -48,10 +36,8 @@ fn fastest(e: &Evidence<'_>, what: &str) -> Testable<Interval> {
     let label = series(what, PAPER);
     let l1 = e.machine.ranges.l1;
     let inside = e.series(&label)?.into_iter().filter(|(x, _)| l1.holds(*x));
-    let values = inside.map(|(_, value)| value.widened(0.01));
-    values
-        .reduce(Interval::most)
-        .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {l1}")))
+    let fastest = inside.map(|(_, value)| value.widened(0.01)).reduce(Interval::most);
+    fastest.ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {l1}")))
 }
 
 /// Series of reads in L2: of a buffer that the L1 dTLB covers, and of a buffer that exceeds its reach.
@@ -68,9 +54,11 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
         return Vec::new();
     }
     let mover = Mover::Vectors(PAPER);
-    let cases = sizes.map(|(label, bytes)| case(label.to_owned(), bytes, Motion::Read, mover));
-    let both = cases.into_iter().flatten();
-    both.map(|case| Case { x: reach as f64, ..case.in_turn() }).collect()
+    let case = |(label, bytes): (&str, usize)| {
+        let case = case(label.to_owned(), bytes, Motion::Read, mover)?;
+        Some(Case { x: reach as f64, ..case.in_turn() })
+    };
+    sizes.into_iter().filter_map(case).collect()
 }
 
 /// Judges the loss of a stream in L2 that outgrows the reach of the L1 dTLB.
@@ -94,11 +82,6 @@ fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
     at_least("reads within the reach over reads beyond", faster, 1.03)
 }
 
-/// The curves of the figure, without the pair of points about the TLB.
-fn figure_curves(e: &Evidence<'_>) -> Vec<Curve> {
-    e.curves_of(|label| ![COVERED, BEYOND].contains(&label))
-}
-
 pub(crate) const FIG_3_24: Experiment = Experiment {
     id: "D36",
     name: "drepper-fig-3.24",
@@ -120,7 +103,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         cases.extend(about_the_reach(machine));
         cases
     },
-    curves: figure_curves,
+    // Without the pair of points about the TLB.
+    curves: |e| e.curves_of(|label| ![COVERED, BEYOND].contains(&label)),
     events: events::BANDWIDTH,
     claims: &[
         // The paper reads L1d at 16 bytes per cycle, and L2 and memory at less than 6.

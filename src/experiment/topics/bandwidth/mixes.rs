@@ -141,26 +141,25 @@ pub(super) const MIXES_OF_ONE_CORE: Experiment = Experiment {
             _ => place.range(machine).holds(bytes as f64),
         };
         let wanted = |mix: &Mix, bytes| machine.full || mix.quick.iter().any(|of| at(bytes, of));
-        let cases = sizes(machine).into_iter().flat_map(|bytes| {
+        let of_size = |bytes| {
             let mixes = MIXES.iter().filter(move |mix| wanted(mix, bytes));
             mixes.filter_map(move |mix| mix.case(bytes))
-        });
-        cases.collect()
+        };
+        sizes(machine).into_iter().flat_map(of_size).collect()
     },
     curves: |e| {
-        let mut curves = e.curves();
-        let owning = curves.clone().into_iter().filter_map(|curve| {
+        let curves = e.curves();
+        let owning = curves.iter().filter_map(|curve| {
             let mix = Mix::named(&curve.label).filter(|mix| mix.owns)?;
-            let points = curve.points.into_iter();
+            let points = curve.points.iter();
             let beyond_l1 = points.filter(|(bytes, _)| *bytes >= e.machine.ranges.l2.lo);
             let points: Vec<_> =
-                beyond_l1.map(|(bytes, of)| (bytes, of.scaled(mix.moved()))).collect();
+                beyond_l1.map(|(bytes, of)| (*bytes, of.scaled(mix.moved()))).collect();
             let label = format!("{}, with RFO", curve.label);
             (!points.is_empty()).then_some(Curve { label, points })
         });
         let owning: Vec<Curve> = owning.collect();
-        curves.extend(owning);
-        curves
+        [curves, owning].concat()
     },
     claims: &[
         measured(

@@ -7,8 +7,24 @@ use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::kernel::{Motion, Vector};
 use Place::{L1, L2, Llc, Memory};
 
+/// The paper's curves of reads, writes and copies: their file and machine, and the end of their names.
+macro_rules! reference {
+    ($file:literal, $machine:expr $(, $end:literal)?) => {
+        &[Reference {
+            file: $file,
+            machine: $machine,
+            x: "working_set_bytes_approx",
+            columns: &[
+                ("Read", concat!("read" $(, $end)?)),
+                ("Write", concat!("write" $(, $end)?)),
+                ("Copy", concat!("copy" $(, $end)?)),
+            ],
+        }]
+    };
+}
+
 mod bus;
-pub(crate) mod figures;
+mod figures;
 mod mixes;
 mod processes;
 mod scaling;
@@ -82,8 +98,7 @@ fn working_sets(machine: &Machine) -> Vec<usize> {
     if machine.full {
         sizes.insert(0, 512);
     }
-    let ranges = &machine.ranges;
-    for range in [ranges.l1, ranges.l2, ranges.llc] {
+    for range in caches(machine) {
         let holds = |size: &usize| range.holds(*size as f64);
         if !sizes.iter().any(holds) {
             sizes.extend(Some(machine.middle_of(range)).filter(holds));
@@ -97,14 +112,15 @@ fn working_sets(machine: &Machine) -> Vec<usize> {
 /// not depend on the part of a shared cache that a run gets; sizes in between might.
 fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     let sizes = working_sets(machine);
-    let ranges = &machine.ranges;
-    let mut chosen: Vec<usize> = [ranges.l1, ranges.l2, ranges.llc]
-        .into_iter()
-        .filter_map(|range| sizes.iter().copied().find(|size| range.holds(*size as f64)))
-        .collect();
-    chosen.push(machine.in_memory());
+    let first = |range: Range| sizes.iter().copied().find(|size| range.holds(*size as f64));
+    let chosen = caches(machine).into_iter().filter_map(first);
+    let mut chosen: Vec<usize> = chosen.chain([machine.in_memory()]).collect();
     chosen.dedup();
     chosen
+}
+
+fn caches(machine: &Machine) -> [Range; 3] {
+    [L1, L2, Llc].map(|place| place.range(machine))
 }
 
 /// The working sets: one per level in a quick run, all in a full run.
@@ -176,19 +192,19 @@ const PROGRAM: Experiment = Experiment {
     name: "drepper-bandwidth",
     title: "Reading, writing and copying by every kind of instruction",
     question: "How close does one core come to the limit of its load and store ports, and how \
-                   much bandwidth is left at each level of the hierarchy?",
+               much bandwidth is left at each level of the hierarchy?",
     source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
     about: "One thread reads, writes and copies buffers by accesses of different widths and by \
-                string instructions. The chart shows bytes per cycle by working set. In L1d, the \
-                ports limit the bandwidth: two or three load ports and one or two store ports, \
-                each 16 to 64 bytes wide, which only vectors of the full width use fully. From L2 \
-                on, the width matters less: the number of outstanding lines decides how fast lines \
-                arrive. Non-temporal stores go to memory wherever the data lie. (A copied byte \
-                counts once, as in the paper; the working set of a copy is both halves.)",
+            string instructions. The chart shows bytes per cycle by working set. In L1d, the \
+            ports limit the bandwidth: two or three load ports and one or two store ports, \
+            each 16 to 64 bytes wide, which only vectors of the full width use fully. From L2 \
+            on, the width matters less: the number of outstanding lines decides how fast lines \
+            arrive. Non-temporal stores go to memory wherever the data lie. (A copied byte \
+            counts once, as in the paper; the working set of a copy is both halves.)",
     seen: &[seen(
         "Zen 4",
         "16-byte loads read memory faster than 64-byte loads, and two alternating streams are \
-             faster than one, because each stream has its own prefetches.",
+         faster than one, because each stream has its own prefetches.",
     )],
     plot: Some(BYTES_A_CYCLE),
     cases: |machine| {
@@ -244,8 +260,8 @@ const PROGRAM: Experiment = Experiment {
             "D35.4",
             drepper("3.5.1, Figure 3.28"),
             "at no level of the hierarchy is copying faster than the slower of reading and \
-                 writing (10 % allowed): in L1d, in L2, in the last level if a measured working \
-                 set is sure to lie there, and in memory",
+             writing (10 % allowed): in L1d, in L2, in the last level if a measured working \
+             set is sure to lie there, and in memory",
             |e| {
                 let llc = Llc.range(e.machine);
                 let is_sure = e.points.iter().any(|point| e.is_sure(llc, point.x));

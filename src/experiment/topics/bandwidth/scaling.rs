@@ -48,9 +48,8 @@ fn numbers(machine: &Machine) -> Vec<usize> {
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
     let mut numbers: Vec<usize> = powers.collect();
     if machine.full {
-        let halves = numbers.iter().map(|threads| threads * 3 / 2);
-        let halves: Vec<usize> = halves.filter(|&threads| threads < cores).collect();
-        numbers.extend(halves);
+        let halves: Vec<usize> = numbers.iter().map(|threads| threads * 3 / 2).collect();
+        numbers.extend(halves.into_iter().filter(|&threads| threads < cores));
     }
     let near = cores_of(&at_one_memory(machine)).max(1);
     numbers.extend([near, cores, order.cpus().max(cores)]);
@@ -171,15 +170,10 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
     Ok((threads, e.at(label, threads)?))
 }
 
-/// Like [`all_cores`], of a series in memory, where all cores must have been measured.
+/// Like [`all_cores`], for the first `cores` cores and a series in memory.
 ///
 /// # Errors
-/// As for [`all_cores`], or if fewer cores were measured than there are.
-fn all_cores_in_memory(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
-    in_memory_on(e, label, e.machine.cpu_order.cores())
-}
-
-/// Does the same for the first `cores` cores.
+/// As for [`all_cores`], or if fewer cores were measured.
 fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, Reading)> {
     let (threads, _) = all_cores(e, label)?;
     if threads >= cores as f64 {
@@ -289,11 +283,9 @@ pub(super) const SCALING: Experiment = Experiment {
     cases: |machine| {
         let kinds = KINDS.into_iter().filter(|kind| machine.full || kind.3);
         let numbers = numbers(machine);
-        let cases = kinds.flat_map(|kind| {
-            let cases = numbers.iter();
-            cases.filter_map(move |&threads| case(machine, kind, threads))
-        });
-        cases.collect()
+        let of_kind =
+            |kind| numbers.iter().filter_map(move |&threads| case(machine, kind, threads));
+        kinds.flat_map(of_kind).collect()
     },
     curves: |e| {
         let curves = e.curves().into_iter();
@@ -346,7 +338,7 @@ pub(super) const SCALING: Experiment = Experiment {
              the fastest core",
             |e| {
                 let label = series(READ, Memory);
-                let (threads, _) = all_cores_in_memory(e, &label)?;
+                let (threads, _) = in_memory_on(e, &label, e.machine.cpu_order.cores())?;
                 let spread = e.spread(&label, threads)?;
                 at_most(&format!("slowest over fastest of {threads} cores"), spread, 1.5)
             },
@@ -372,13 +364,11 @@ pub(super) const SCALING: Experiment = Experiment {
              by ordinary stores",
             |e| {
                 let [plain, bypassing] = [WRITE, NON_TEMPORAL].map(|what| series(what, Memory));
-                let (threads, stores) = all_cores_in_memory(e, &bypassing)?;
+                let cores = e.machine.cpu_order.cores();
+                let (threads, stores) = in_memory_on(e, &bypassing, cores)?;
                 let faster = ratio(stores, e.at(&plain, threads))?;
-                at_least(
-                    &format!("non-temporal over ordinary writes of {threads} cores"),
-                    faster,
-                    1.25,
-                )
+                let what = format!("non-temporal over ordinary writes of {threads} cores");
+                at_least(&what, faster, 1.25)
             },
         )
         .failing(

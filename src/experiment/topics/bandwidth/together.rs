@@ -126,21 +126,6 @@ fn as_much(what: &str, each: Interval) -> Judged {
     between(what, each, 0.9, 1.1)
 }
 
-macro_rules! reference {
-    ($file:literal, $machine:expr) => {
-        &[Reference {
-            file: $file,
-            machine: $machine,
-            x: "working_set_bytes_approx",
-            columns: &[
-                ("Read", "read, same memory"),
-                ("Write", "write, same memory"),
-                ("Copy", "copy, same memory"),
-            ],
-        }]
-    };
-}
-
 pub(crate) const FIG_3_25: Experiment = Experiment {
     id: "D37",
     name: "drepper-fig-3.25",
@@ -152,7 +137,10 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
             and store ports, L1d and the fill buffers of the core. Where one thread alone uses \
             such a resource fully, each of two threads gets half. Where one thread leaves some of \
             it unused, such as fill buffers in memory, two threads together get more than one.",
-    plot: Some(Plot { reference: reference!("drepper-fig-3.25.csv", PENTIUM_4), ..BYTES_A_CYCLE }),
+    plot: Some(Plot {
+        reference: reference!("drepper-fig-3.25.csv", PENTIUM_4, ", same memory"),
+        ..BYTES_A_CYCLE
+    }),
     cases: |machine| figure_cases(machine, &hyper_threads(machine), &[One, Same]),
     events: events::BANDWIDTH,
     claims: &[
@@ -216,7 +204,11 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         "Two cores that write the same L1d-sized memory each keep a third of the bandwidth.",
     )],
     plot: Some(Plot {
-        reference: reference!("drepper-fig-3.27.csv", "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        reference: reference!(
+            "drepper-fig-3.27.csv",
+            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)",
+            ", same memory"
+        ),
         ..BYTES_A_CYCLE
     }),
     cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
@@ -242,9 +234,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             "two threads that write the same L1d-sized memory, or copy within it, are each less \
              than 0.3 times as fast as one thread alone",
             |e| {
-                kept(e, cores, &[(WRITE, Same, L1), (COPY, Same, L1)], |what, each| {
-                    at_most(what, each, 0.3)
-                })
+                let parts = [(WRITE, Same, L1), (COPY, Same, L1)];
+                kept(e, cores, &parts, |what, each| at_most(what, each, 0.3))
             },
         )
         .then(0.034, "Core 2")
@@ -283,11 +274,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 if e.machine.cpu_order.nearest_core()? == Nearness::Level2 {
                     return Err(Untestable("the two cores share an L2".to_owned()));
                 }
-                let places = [L1, L2].into_iter();
-                let parts: Vec<_> = places
-                    .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
-                    .collect();
-                kept(e, cores, &parts, as_much)
+                let parts =
+                    [L1, L2].map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)));
+                kept(e, cores, parts.as_flattened(), as_much)
             },
         ),
         // Both cores share one bus, so that each has half of it for large working sets.
@@ -348,7 +337,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     plot: Some(Plot {
         reference: reference!(
             "drepper-fig-3.29.csv",
-            "Opteron, family 10h, 64 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)"
+            "Opteron, family 10h, 64 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)",
+            ", same memory"
         ),
         ..BYTES_A_CYCLE
     }),
