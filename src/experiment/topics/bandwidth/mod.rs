@@ -195,12 +195,12 @@ const PROGRAM: Experiment = Experiment {
                much bandwidth is left at each level of the hierarchy?",
     source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
     about: "One thread reads, writes and copies buffers by accesses of different widths and by \
-            string instructions. The chart shows bytes per cycle by working set. In L1d, the \
-            ports limit the bandwidth: two or three load ports and one or two store ports, \
-            each 16 to 64 bytes wide, which only vectors of the full width use fully. From L2 \
-            on, the width matters less: the number of outstanding lines decides how fast lines \
-            arrive. Non-temporal stores go to memory wherever the data lie. (A copied byte \
-            counts once, as in the paper; the working set of a copy is both halves.)",
+            string instructions. The chart shows bytes per cycle by working set. In L1d, the ports \
+            limit the bandwidth: two or three load ports and one or two store ports, each 16 to 64 \
+            bytes wide, which only vectors of the full width use fully. From L2 on, the width \
+            matters less: the number of outstanding lines decides how fast lines arrive. \
+            Non-temporal stores go to memory wherever the data lie. (A copied byte counts once, as \
+            in the paper; the working set of a copy is both halves.)",
     seen: &[seen(
         "Zen 4",
         "16-byte loads read memory faster than 64-byte loads, and two alternating streams are \
@@ -259,9 +259,9 @@ const PROGRAM: Experiment = Experiment {
         measured(
             "D35.4",
             drepper("3.5.1, Figure 3.28"),
-            "at no level of the hierarchy is copying faster than the slower of reading and \
-             writing (10 % allowed): in L1d, in L2, in the last level if a measured working \
-             set is sure to lie there, and in memory",
+            "at no level of the hierarchy is copying faster than the slower of reading and writing \
+             (10 % allowed): in L1d, in L2, in the last level if a measured working set is sure to \
+             lie there, and in memory",
             |e| {
                 let llc = Llc.range(e.machine);
                 let is_sure = e.points.iter().any(|point| e.is_sure(llc, point.x));

@@ -59,6 +59,27 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Testable<Interval
     ratio(at(of)?, at(to)?)
 }
 
+/// Judges this ratio on `least` cores or more.
+fn compare(
+    e: &Evidence<'_>,
+    least: usize,
+    [of, to]: [&str; 2],
+    judge: fn(&str, Testable<Interval>, f64) -> Judged,
+    bound: f64,
+) -> Judged {
+    let threads = most(e, least)?;
+    judge(&format!("{of} over {to}, {threads} threads"), over(e, of, to, threads), bound)
+}
+
+/// Judges whether the slowest thread falls behind the fastest more than 1.1 times as far with one way as
+/// with another.
+fn falls_behind(e: &Evidence<'_>, of: &str, to: &str) -> Judged {
+    let threads = most(e, 2)?;
+    let spread = |way| e.spread(&series(way, SHARED), threads);
+    let what = format!("slowest over fastest of {threads} threads, {of} over {to}");
+    at_least(&what, ratio(spread(of)?, spread(to)?), 1.1)
+}
+
 /// Checks that every two of so many threads are as near to each other as the first two, between which
 /// the round trip of a line is timed.
 ///
@@ -175,11 +196,7 @@ const CONTENTION: Experiment = Experiment {
             ),
             "with all threads on one line, an addition by a loop of compare_exchange takes more \
              than 1.5 times as long as by fetch_add",
-            |e| {
-                let threads = most(e, 2)?;
-                let what = format!("compare_exchange over fetch_add, {threads} threads");
-                at_least(&what, over(e, COMPARE, ADD, threads)?, 1.5)
-            },
+            |e| compare(e, 2, [COMPARE, ADD], at_least, 1.5),
         ),
         measured(
             "X18.4",
@@ -204,15 +221,7 @@ const CONTENTION: Experiment = Experiment {
             ),
             "the slowest thread falls behind the fastest more than 1.1 times as far with a spin \
              lock as with a ticket lock and with an MCS lock",
-            |e| {
-                let threads = most(e, 2)?;
-                let spread = |way| e.spread(&series(way, SHARED), threads);
-                all_of([TICKET, MCS].map(|way| {
-                    let what =
-                        format!("slowest over fastest of {threads} threads, spin lock over {way}");
-                    at_least(&what, ratio(spread(SPIN)?, spread(way)?), 1.1)
-                }))
-            },
+            |e| all_of([TICKET, MCS].map(|way| falls_behind(e, SPIN, way))),
         )
         .holding("With a spin lock some threads get more turns than others.")
         .failing("The cores get the line in turns by themselves."),
@@ -224,11 +233,7 @@ const CONTENTION: Experiment = Experiment {
             ),
             "with four threads or more, a turn of an MCS lock takes less than 0.9 times as long as \
              a turn of a ticket lock",
-            |e| {
-                let threads = most(e, 4)?;
-                let what = format!("MCS lock over ticket lock, {threads} threads");
-                at_most(&what, over(e, MCS, TICKET, threads)?, 0.9)
-            },
+            |e| compare(e, 4, [MCS, TICKET], at_most, 0.9),
         ),
         measured(
             "X18.7",
@@ -238,11 +243,7 @@ const CONTENTION: Experiment = Experiment {
             ),
             "with all threads on one line, a turn of a ticket lock takes more than 1.5 times as \
              long as a turn of parking_lot::Mutex",
-            |e| {
-                let threads = most(e, 2)?;
-                let what = format!("ticket lock over parking_lot::Mutex, {threads} threads");
-                at_least(&what, over(e, TICKET, PARKING, threads)?, 1.5)
-            },
+            |e| compare(e, 2, [TICKET, PARKING], at_least, 1.5),
         )
         .holding("Order of arrival is paid for with throughput.")
         .failing(
@@ -404,14 +405,7 @@ pub(super) const FAIRNESS: Experiment = Experiment {
             ours("nothing says whose attempt of compare_exchange fails; fetch_add takes its turn"),
             "with all threads on one line, the slowest thread falls behind the fastest more than \
              1.1 times as far with a loop of compare_exchange as with fetch_add",
-            |e| {
-                let threads = most(e, 2)?;
-                let spread = |way| e.spread(&series(way, SHARED), threads);
-                let what = format!(
-                    "slowest over fastest of {threads} threads, compare_exchange over fetch_add"
-                );
-                at_least(&what, ratio(spread(COMPARE)?, spread(ADD)?), 1.1)
-            },
+            |e| falls_behind(e, COMPARE, ADD),
         )
         .holding("Some threads fail more often than others.")
         .failing(
@@ -422,13 +416,7 @@ pub(super) const FAIRNESS: Experiment = Experiment {
             ours("a lock that lets the running thread go ahead serves the others later"),
             "with all threads on one line, the slowest thread falls behind the fastest more than \
              1.1 times as far with parking_lot::Mutex as with an MCS lock",
-            |e| {
-                let threads = most(e, 2)?;
-                let spread = |way| e.spread(&series(way, SHARED), threads);
-                let what =
-                    format!("slowest over fastest of {threads} threads, {PARKING} over {MCS}");
-                at_least(&what, ratio(spread(PARKING)?, spread(MCS)?), 1.1)
-            },
+            |e| falls_behind(e, PARKING, MCS),
         )
         .failing("The threads that go ahead are all threads in turn, over the time of a sample."),
     ],

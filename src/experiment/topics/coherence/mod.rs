@@ -3,14 +3,14 @@
 use crate::prelude::*;
 
 mod contention;
-pub mod locks;
-pub mod mesi;
-pub mod migration;
-pub mod other_hardware;
-pub mod ownership;
-pub mod remote;
-pub mod sharing;
-pub mod transfer;
+mod locks;
+mod mesi;
+pub(crate) mod migration;
+mod other_hardware;
+mod ownership;
+mod remote;
+mod sharing;
+pub(crate) mod transfer;
 
 families![mesi, sharing, migration, transfer, ownership, contention, other_hardware,];
 

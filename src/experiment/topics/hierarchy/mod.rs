@@ -1,22 +1,22 @@
 //! The levels of the hierarchy: sizes, sets and ways, latencies, and who shares them.
 
-pub mod address;
-pub mod associativity;
-pub mod banks;
-pub mod compiled;
-pub mod critical_word;
-pub mod faster_memory;
-pub mod gcc;
-pub mod inclusive;
-pub mod levels;
-pub mod llc_share;
-pub mod loaduse;
-pub mod misses;
-pub mod nodes;
-pub mod random;
+mod address;
+mod associativity;
+mod banks;
+mod compiled;
+mod critical_word;
+mod faster_memory;
+mod gcc;
+mod inclusive;
+mod levels;
+mod llc_share;
+mod loaduse;
+pub(crate) mod misses;
+mod nodes;
+pub(crate) mod random;
 pub mod replacement;
-pub mod sequential;
-pub mod topology;
+mod sequential;
+mod topology;
 
 families![
     topology,

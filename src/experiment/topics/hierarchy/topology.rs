@@ -32,11 +32,10 @@ const CACHE_RATIO: Experiment = Experiment {
              memory (today: 4MB cache and 4GB main memory)\"",
     about: "The size of main memory is divided by the sizes of all last-level caches together, as \
             the kernel reports them. Dies and cores of two kinds may have last levels of different \
-            sizes. Desktops with 32 GiB of memory and 32 MiB of \
-            last level follow the paper's rule. Servers have a last level of a few hundred MiB to \
-            more than a GiB, beside TiBs of memory. A virtual machine sees the whole cache of its \
-            host and only its own part of the memory, so its ratio says nothing about the \
-            hardware.",
+            sizes. Desktops with 32 GiB of memory and 32 MiB of last level follow the paper's \
+            rule. Servers have a last level of a few hundred MiB to more than a GiB, beside TiBs \
+            of memory. A virtual machine sees the whole cache of its host and only its own part of \
+            the memory, so its ratio says nothing about the hardware.",
     cases: |_| {
         vec![
             CountSetup::asked(CACHE, 0, |host, _| described(host.sharing()?.last_level_bytes))

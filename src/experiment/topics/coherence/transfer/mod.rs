@@ -16,6 +16,14 @@ pub(crate) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, states::STATES,
 const WAYS: [(&str, RoundTripWay); 2] =
     [("loads and stores", RoundTripWay::Store), ("lock cmpxchg", RoundTripWay::CompareExchange)];
 
+const PLOT: Option<Plot> = Some(Plot::bars(
+    Axis::linear(
+        "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+    ),
+    Axis::linear("round trip"),
+    Unit::Nanoseconds,
+));
+
 /// Returns the place of a nearness on the axis.
 fn place(near: Nearness) -> f64 {
     let index = Nearness::ALL.iter().position(|other| *other == near);
@@ -46,13 +54,7 @@ const ROUND_TRIPS: Experiment = Experiment {
             Cores under one last-level cache exchange the line there; others use the interconnect, \
             which takes several times as long. In a guest, the host may move either CPU to another \
             core at any time, which can change the time several-fold.",
-    plot: Some(Plot::bars(
-        Axis::linear(
-            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
-        ),
-        Axis::linear("round trip"),
-        Unit::Nanoseconds,
-    )),
+    plot: PLOT,
     cases: |machine| {
         let mut cases = vec![own_hit(), own_miss()];
         for (near, cpus) in nearnesses(machine) {
@@ -87,10 +89,9 @@ const ROUND_TRIPS: Experiment = Experiment {
             |e| {
                 let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
                 if near.len() < 2 {
-                    return Err(Untestable(
+                    return Err(Untestable::because(
                         "every pair of CPUs shares the same caches, so that there is nothing to \
-                         compare"
-                            .to_owned(),
+                         compare",
                     ));
                 }
                 all_of(near.windows(2).map(|pair| {
@@ -113,8 +114,9 @@ fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> 
 /// Returns the timed cases of D23: a hit, and a round trip to the nearest core.
 pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     let mut cases = vec![own_hit()];
-    let near = machine.cpu_order.nearest();
-    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.cpu_order.pair(near))) {
+    if let Some(near) = machine.cpu_order.nearest()
+        && let Ok(cpus) = machine.cpu_order.pair(near)
+    {
         cases.push(trip(WAYS[0], near, cpus));
     }
     cases
@@ -201,19 +203,11 @@ const QUAD_CORE: Experiment = Experiment {
             takes much of the way that a line from memory takes, but need not wait for memory \
             itself. A processor whose CPUs share one last level has no such transfer; between \
             two processors a line takes another way.",
-    plot: Some(Plot::bars(
-        Axis::linear(
-            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
-        ),
-        Axis::linear("round trip"),
-        Unit::Nanoseconds,
-    )),
+    plot: PLOT,
     cases: |machine| {
         let mut cases = vec![own_miss()];
         let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
-        for (near, cpus) in pairs {
-            cases.push(trip(WAYS[0], near, cpus));
-        }
+        cases.extend(pairs.map(|(near, cpus)| trip(WAYS[0], near, cpus)));
         cases
     },
     curves: |e| e.curves_of(|label| label == WAYS[0].0),
@@ -279,9 +273,9 @@ fn across(e: &Evidence<'_>) -> Testable<(Nearness, Nearness)> {
         ));
     }
     let near = within.into_iter().find(there).ok_or_else(|| {
-        let none = "no two cores share a cache, so that there is no short round trip to compare \
-                    with";
-        Untestable(none.to_owned())
+        Untestable::because(
+            "no two cores share a cache, so that there is no short round trip to compare with",
+        )
     })?;
     Ok((near, far))
 }

@@ -154,8 +154,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             "E27.4",
             ours("is the shortest distance that pays the distance of the formula?"),
             "the shortest distance of a prefetch at which a node of a random walk takes no more \
-             than 1.1 times the best time is latency over work, rounded up, within a factor of \
-             1.5",
+             than 1.1 times the best time is latency over work, rounded up, within a factor of 1.5",
             |e| {
                 let latency = latency(e)?;
                 all_of(DIALS.iter().map(|dial| {
