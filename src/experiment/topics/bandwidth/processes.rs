@@ -120,32 +120,24 @@ fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
 fn cases(machine: &Machine) -> Vec<Case> {
     let found = shared(machine);
     let cache = found.as_ref().map_or(8 << 20, |shared| shared.bytes);
+    let case = |bytes: usize, (what, motion): (&str, Motion), kind: BackgroundKind| {
+        let measured = BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER));
+        let (label, x) = (series(what, kind), bytes as f64);
+        let Some(motion) = kind.motion() else {
+            return Some(Case::new(label, x, measured));
+        };
+        let &Shared { cpu, bytes: cache, .. } = found.as_ref().ok()?;
+        let bytes = if kind == AsLarge { bytes } else { half(cache) };
+        let background = Background { bytes, motion, cpu };
+        let room = bytes <= machine.largest;
+        room.then(|| Case::new(label, x, BesideSetup { measured, background }))
+    };
     let mut cases = Vec::new();
     for bytes in sizes(machine, cache) {
-        for (what, motion) in MEASURED {
-            for kind in BackgroundKind::ALL {
-                if kind == AsLarge && (what == WRITE || !machine.full) {
-                    continue;
-                }
-                let measured = BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER));
-                let (label, x) = (series(what, kind), bytes as f64);
-                let case = match (kind.motion(), &found) {
-                    (None, _) => Case::new(label, x, measured),
-                    (Some(motion), Ok(shared)) => {
-                        let own = match kind {
-                            AsLarge => bytes,
-                            _ => half(shared.bytes),
-                        };
-                        if own > machine.largest {
-                            continue;
-                        }
-                        let background = Background { bytes: own, motion, cpu: shared.cpu };
-                        Case::new(label, x, BesideSetup { measured, background })
-                    }
-                    (Some(_), Err(_)) => continue,
-                };
-                cases.push(case.in_turn());
-            }
+        for of in MEASURED {
+            let wanted = |kind: &BackgroundKind| *kind != AsLarge || of.0 == READ && machine.full;
+            let kinds = BackgroundKind::ALL.into_iter().filter(wanted);
+            cases.extend(kinds.filter_map(|kind| case(bytes, of, kind)).map(Case::in_turn));
         }
     }
     cases

@@ -134,13 +134,9 @@ const CONTENTION: Experiment = Experiment {
     cases,
     curves: |e| {
         let single = |place: Percentile, way: &str| {
-            let label = series(way, SHARED);
-            let numbers = e.series(&label).ok()?.into_iter();
-            let points = numbers.filter_map(|(threads, _)| {
-                let value = e.percentile(&label, threads, place).ok()?;
-                Some((threads, value))
-            });
-            Some(Curve { label: format!("{} {label}", place.name()), points: points.collect() })
+            let series = series(way, SHARED);
+            let label = format!("{} {series}", place.name());
+            curve(e, label, &series, |threads, _| e.percentile(&series, threads, place).ok())
         };
         // All padded words cost about the same.
         let drawn = |label: &str| label.ends_with(SHARED) || label == series(ADD, PADDED);
@@ -148,7 +144,6 @@ const CONTENTION: Experiment = Experiment {
         for place in [Percentile::P99, Percentile::P50, Percentile::P999] {
             curves.extend(WAYS.iter().filter_map(|(way, _)| single(place, way)));
         }
-        curves.retain(|curve| !curve.points.is_empty());
         curves
     },
     claims: &[
@@ -295,15 +290,18 @@ const CONTENTION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Returns the million operations per second of all threads together, by the number of threads.
-fn together(e: &Evidence<'_>, label: &str) -> Option<Curve> {
-    let e = &e.in_time();
-    let points = e.series(label).ok()?.into_iter();
-    let per_second = |(threads, time): (f64, Interval)| {
-        let rate = |time: f64| 1e3 * threads / time;
-        (time.lo > 0.0).then(|| (threads, Interval::new(rate(time.hi), rate(time.lo))))
-    };
-    Some(Curve { label: label.to_owned(), points: points.filter_map(per_second).collect() })
+/// Returns the curve of what `of` makes of the number of threads and the time at each point of a series.
+/// `None` if it has no points.
+fn curve(
+    e: &Evidence<'_>,
+    label: String,
+    series: &str,
+    of: impl Fn(f64, Interval) -> Option<Interval>,
+) -> Option<Curve> {
+    let points = e.series(series).ok()?.into_iter();
+    let points = points.filter_map(|(threads, time)| Some((threads, of(threads, time)?)));
+    let points: Vec<(f64, Interval)> = points.collect();
+    (!points.is_empty()).then_some(Curve { label, points })
 }
 
 pub(super) const THROUGHPUT: Experiment = Experiment {
@@ -326,10 +324,14 @@ pub(super) const THROUGHPUT: Experiment = Experiment {
     )),
     cases,
     curves: |e| {
+        let e = &e.in_time();
         let labels = WAYS.iter().map(|(way, _)| series(way, SHARED));
-        let labels = labels.chain([series(ADD, PADDED)]);
-        let curves = labels.filter_map(|label| together(e, &label));
-        curves.filter(|curve| !curve.points.is_empty()).collect()
+        let million_per_second = |threads: f64, time: Interval| {
+            let rate = |time: f64| 1e3 * threads / time;
+            (time.lo > 0.0).then(|| Interval::new(rate(time.hi), rate(time.lo)))
+        };
+        let of_all = |label: String| curve(e, label.clone(), &label, million_per_second);
+        labels.chain([series(ADD, PADDED)]).filter_map(of_all).collect()
     },
     claims: &[
         measured(
@@ -392,10 +394,7 @@ pub(super) const FAIRNESS: Experiment = Experiment {
     curves: |e| {
         let fair = |(way, _): &(&str, _)| {
             let label = series(way, SHARED);
-            let numbers = e.series(&label).ok()?.into_iter();
-            let spread = |(threads, _)| Some((threads, e.spread(&label, threads).ok()?));
-            let points: Vec<(f64, Interval)> = numbers.filter_map(spread).collect();
-            (!points.is_empty()).then_some(Curve { label, points })
+            curve(e, label.clone(), &label, |threads, _| e.spread(&label, threads).ok())
         };
         WAYS.iter().filter_map(fair).collect()
     },

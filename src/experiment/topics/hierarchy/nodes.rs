@@ -176,37 +176,32 @@ fn cases(machine: &Machine) -> Vec<Case> {
         return Vec::new();
     };
     let bytes = machine.in_memory();
-    let setup = |cpu, work, touched| NodeSetup { cpu, bytes, work, seed: machine.seed, touched };
-    let on = |series: &str, x: usize, setup, policy| {
-        let case = Case::new(series, x as f64, setup);
-        case.in_large_pages().on_nodes(policy).in_turn()
+    let case = |series: &str, x: usize, cpu, work, policy| {
+        let touched = policy == MemoryPolicy::Local;
+        let setup = NodeSetup { cpu, bytes, work, seed: machine.seed, touched };
+        Case::new(series, x as f64, setup).in_large_pages().on_nodes(policy).in_turn()
     };
     let mut cases = Vec::new();
     for &(node, cpu) in &from {
-        for &memory in &to {
-            let walk = setup(cpu, Work::Walk, false);
-            let series = node.to_string();
-            cases.push(on(&series, memory, walk, MemoryPolicy::Bind(memory)));
-        }
+        let walk = |&memory: &usize| {
+            case(&node.to_string(), memory, cpu, Work::Walk, MemoryPolicy::Bind(memory))
+        };
+        cases.extend(to.iter().map(walk));
     }
     let Some(&(_, cpu)) = from.iter().find(|(node, _)| *node == home) else {
         return cases;
     };
     let turns = || MemoryPolicy::Interleave(vec![home, far]);
-    let walk = setup(cpu, Work::Walk, false);
-    cases.push(on(WALK_IN_TURN, home, walk, turns()));
-    let walk = setup(cpu, Work::Walk, true);
-    cases.push(on(WALK_TOUCHED, home, walk, MemoryPolicy::Local));
+    cases.push(case(WALK_IN_TURN, home, cpu, Work::Walk, turns()));
+    cases.push(case(WALK_TOUCHED, home, cpu, Work::Walk, MemoryPolicy::Local));
     for (series, motion) in
         [(READ, Motion::Read), (WRITE, Motion::Write), (STREAM, Motion::WriteNonTemporal)]
     {
-        for memory in [home, far] {
-            let moved = setup(cpu, Work::Move(motion), false);
-            cases.push(on(series, memory, moved, MemoryPolicy::Bind(memory)));
-        }
+        cases.extend([home, far].map(|memory| {
+            case(series, memory, cpu, Work::Move(motion), MemoryPolicy::Bind(memory))
+        }));
     }
-    let read = setup(cpu, Work::Move(Motion::Read), false);
-    cases.push(on(READ_IN_TURN, home, read, turns()));
+    cases.push(case(READ_IN_TURN, home, cpu, Work::Move(Motion::Read), turns()));
     cases
 }
 
@@ -283,20 +278,19 @@ struct Ends {
 /// # Errors
 /// If there is nothing to compare. The reason says how many nodes there are.
 fn ends(machine: &Machine) -> Testable<Ends> {
-    let refused = |reason: String| Err(Untestable(reason));
+    let refused = |reason: &str| Err(Untestable::because(reason));
     let nodes = &machine.nodes;
     let with_memory: Vec<usize> =
         nodes.iter().filter(|node| node.has_memory()).map(|node| node.id).collect();
-    match (&nodes[..], &with_memory[..]) {
-        ([], _) => return refused("the system tells of no memory nodes".to_owned()),
-        ([_], _) => return refused("this machine has one memory node".to_owned()),
-        (_, []) => return refused("no memory node of this machine has memory".to_owned()),
-        (_, [_]) => {
-            return refused(format!(
-                "of the {} memory nodes of this machine, only {} has memory",
-                nodes.len(),
-                Nodes(&with_memory)
-            ));
+    match (nodes.len(), &with_memory[..]) {
+        (0, _) => return refused("the system tells of no memory nodes"),
+        (1, _) => return refused("this machine has one memory node"),
+        (_, []) => return refused("no memory node of this machine has memory"),
+        (all, [one]) => {
+            return Err(Untestable(format!(
+                "of the {all} memory nodes of this machine, only {} has memory",
+                Nodes(&[*one])
+            )));
         }
         _ => {}
     }
@@ -308,7 +302,7 @@ fn ends(machine: &Machine) -> Testable<Ends> {
         }
     }
     let Some(&(home, _)) = from.iter().find(|(node, _)| with_memory.contains(node)) else {
-        return refused("no CPU that threads may have is next to a node with memory".to_owned());
+        return refused("no CPU that threads may have is next to a node with memory");
     };
     let distance = |to: usize| distance(nodes, home, to).unwrap_or(0);
     let others = || with_memory.iter().copied().filter(|node| *node != home);
@@ -411,15 +405,12 @@ fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
 /// states.
 fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     let nodes = &e.machine.nodes;
-    let mut quotients = Vec::new();
-    for ((from, to), value) in of_pairs(e)? {
-        let [own, other] = [from, to].map(|to| distance(nodes, from, to));
-        let (Some(own @ 1..), Some(other @ 1..)) = (own, other) else {
-            continue;
-        };
-        let value = value.scaled(own as f64 / other as f64);
-        quotients.push(((from, to), value));
-    }
+    let stated = |from, to| distance(nodes, from, to).filter(|distance| *distance > 0);
+    let over_stated = |((from, to), value): Quotient| {
+        let (own, other) = (stated(from, from)?, stated(from, to)?);
+        Some(((from, to), value.scaled(own as f64 / other as f64)))
+    };
+    let quotients: Vec<Quotient> = of_pairs(e)?.into_iter().filter_map(over_stated).collect();
     let differ = |node: &MemoryNode| {
         let mut distances = node.distances.windows(2);
         distances.any(|pair| pair[0] != pair[1])

@@ -241,15 +241,11 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             "in the model, padded numbers cause no requests after the first, and neither do any \
              numbers of a single core",
             |e| {
-                let mut parts = Vec::new();
-                for (update, _) in UPDATES {
-                    for cores in CORES {
-                        parts.push(cell(e, update, PADDED, cores, 0.0, 0.0));
-                    }
-                    parts.push(cell(e, update, SHARED, 1, 0.0, 0.0));
-                    parts.push(cell(e, update, DENSE, 1, 0.0, 0.0));
-                }
-                all_of(parts)
+                let padded = CORES.map(|cores| (PADDED, cores));
+                let quiet = || padded.into_iter().chain([(SHARED, 1), (DENSE, 1)]);
+                all_of(UPDATES.iter().flat_map(|(update, _)| {
+                    quiet().map(|(place, cores)| cell(e, update, place, cores, [0.0, 0.0]))
+                }))
             },
         ),
         // Subcases (a) and (b): threads compete for one location, or share its line falsely. One
@@ -262,10 +258,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in UPDATES {
-                    for cores in &CORES[1..] {
-                        for place in [SHARED, DENSE] {
-                            parts.push(cell(e, update, place, *cores, 1.0, f64::INFINITY));
-                        }
+                    for &cores in &CORES[1..] {
+                        let of = |place| cell(e, update, place, cores, [1.0, f64::INFINITY]);
+                        parts.extend([SHARED, DENSE].map(of));
                     }
                 }
                 all_of(parts)
@@ -355,8 +350,7 @@ fn cell(
     update: &str,
     place: &str,
     cores: usize,
-    least: f64,
-    most: f64,
+    [least, most]: [f64; 2],
 ) -> Judged {
     let what = format!("{}, {cores} cores", series(update, place));
     between(&what, value(e, update, place, cores), least, most)

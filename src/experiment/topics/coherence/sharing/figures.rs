@@ -49,10 +49,8 @@ pub(super) const FIG_1: Experiment = Experiment {
     },
     curves: |e| {
         let mut curves = e.curves();
-        for curve in &mut curves {
-            for (threads, turn) in &mut curve.points {
-                *turn = turn.scaled(1.0 / *threads);
-            }
+        for (threads, turn) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
+            *turn = turn.scaled(1.0 / *threads);
         }
         curves
     },
@@ -67,16 +65,12 @@ pub(super) const FIG_1: Experiment = Experiment {
             |e| {
                 let shared = series(WAYS[MUTEX].0, SHARED);
                 e.machine.cpu_order.at_least(2)?;
-                let two = in_all(e, &shared, 2)?;
-                let mut parts = Vec::new();
-                for (threads, _) in e.series(&shared)? {
-                    if threads > 2.0 {
-                        let all = in_all(e, &shared, threads as usize)?;
-                        let what = format!("{threads} threads over two");
-                        parts.push(at_least(&what, ratio(all, &two), 0.5));
-                    }
-                }
-                all_of(parts)
+                let two = in_all(e, &shared, 2.0)?;
+                let more = e.series(&shared)?.into_iter().filter(|(threads, _)| *threads > 2.0);
+                all_of(more.map(|(threads, _)| {
+                    let all = in_all(e, &shared, threads)?;
+                    at_least(&format!("{threads} threads over two"), ratio(all, &two), 0.5)
+                }))
             },
         )
         .then(1.0, "2 x Xeon E5-2680 v3"),
@@ -97,9 +91,8 @@ pub(super) const FIG_1: Experiment = Experiment {
 };
 
 /// Returns the time per turn of all threads together.
-fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Testable<Reading> {
-    let own = e.at(series, threads as f64)?;
-    Ok(own.scaled(1.0 / threads as f64))
+fn in_all(e: &Evidence<'_>, series: &str, threads: f64) -> Testable<Reading> {
+    Ok(e.at(series, threads)?.scaled(1.0 / threads))
 }
 
 const ONE_LINE: &str = "one line";

@@ -140,8 +140,7 @@ const COHERENCE: Experiment = Experiment {
             "The store buffer hides most of the cost of plain increments. Pad words that threads \
              write often nevertheless.",
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
-        // our threshold.
+        // As B8.1.
         measured(
             "B8.2",
             sestoft("4.2"),
@@ -162,8 +161,7 @@ const COHERENCE: Experiment = Experiment {
             "Padding gains little for these counters: look for data that threads really share \
              first.",
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
-        // our threshold.
+        // As B8.1.
         measured(
             "B8.3",
             sestoft("4.2"),
@@ -172,8 +170,7 @@ const COHERENCE: Experiment = Experiment {
             |e| dense_over_padded(e, WAYS[2].0),
         )
         .then(9.0, "2 x Xeon E5-2680 v3"),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
-        // Java's. A factor of 2 is our threshold.
+        // As B8.1. The lock there is Java's.
         measured(
             "B8.4",
             sestoft("4.2"),
@@ -182,8 +179,7 @@ const COHERENCE: Experiment = Experiment {
             |e| dense_over_padded(e, WAYS[3].0),
         )
         .then(21.0, "2 x Xeon E5-2680 v3"),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
-        // Java's. A factor of 2 is our threshold.
+        // As B8.4.
         measured(
             "B8.5",
             sestoft("4.2"),
@@ -202,8 +198,7 @@ const COHERENCE: Experiment = Experiment {
             "Keep locks, and the data they guard, on lines of their own.",
             "Padding gains little for these locks: look for contention first.",
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
-        // Java's. A factor of 2 is our threshold.
+        // As B8.4.
         measured(
             "B8.6",
             sestoft("4.2"),
