@@ -33,9 +33,7 @@ impl Mover {
 pub struct BandwidthSetup {
     /// Bytes of all blocks, in all parts if there are several.
     pub bytes: usize,
-    /// The operation on the blocks.
     pub motion: Motion,
-    /// The instructions used.
     pub mover: Mover,
 }
 
@@ -84,20 +82,16 @@ impl Setup for BandwidthSetup {
 /// The work of a second process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Background {
-    /// Bytes that it works on.
     pub bytes: usize,
     /// The operation on them, with the same vectors.
     pub motion: Motion,
-    /// The CPU of the process.
     pub cpu: usize,
 }
 
 /// Blocks, the operation on them, and a second process beside it. One operation is a block of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BesideSetup {
-    /// The measured operation.
     pub measured: BandwidthSetup,
-    /// The second process.
     pub background: Background,
 }
 
@@ -139,23 +133,18 @@ pub enum Owner {
 /// 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthGroupSetup {
-    /// Bytes that a thread works on, in all parts if there are several.
-    pub bytes: usize,
-    /// The operation on the blocks.
-    pub motion: Motion,
-    /// The instructions used.
-    pub mover: Mover,
+    /// The blocks of a thread, and the operation on them.
+    pub of: BandwidthSetup,
     /// Whether the threads share the blocks.
     pub owner: Owner,
-    /// The CPU of each thread.
     pub cpus: Vec<usize>,
 }
 
 impl Setup for BandwidthGroupSetup {
     fn bytes(&self) -> usize {
         match self.owner {
-            Owner::All => self.bytes,
-            Owner::Each => self.bytes * self.cpus.len().max(1),
+            Owner::All => self.of.bytes,
+            Owner::Each => self.of.bytes * self.cpus.len().max(1),
         }
     }
 
@@ -164,13 +153,14 @@ impl Setup for BandwidthGroupSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let vector = self.mover.vector(context)?;
+        let BandwidthSetup { bytes, motion, mover } = self.of;
+        let vector = mover.vector(context)?;
         let mut period = 0;
         let mut workers = Vec::with_capacity(self.cpus.len());
         match self.owner {
             Owner::All => {
                 let words = region.into_atomics();
-                let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
+                let of = |first| SharedBandwidth::new(words, motion, vector, first);
                 period = of(0)?.pass();
                 let threads = self.cpus.len() as u64;
                 for (index, &cpu) in (0..).zip(&self.cpus) {
@@ -178,11 +168,11 @@ impl Setup for BandwidthGroupSetup {
                 }
             }
             Owner::Each => {
-                let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
+                let parts = region.into_bytes().chunks_exact_mut(bytes.max(1));
                 for (part, &cpu) in parts.zip(&self.cpus) {
                     // Pages of the hugetlb pool cannot be moved before Linux 5.18.
                     let _ = context.host.first_touched_on(part, cpu);
-                    let kernel = Bandwidth::new(Region::new(part)?, self.motion, vector)?;
+                    let kernel = Bandwidth::new(Region::new(part)?, motion, vector)?;
                     period = kernel.pass();
                     workers.push(Worker::new(cpu, kernel));
                 }

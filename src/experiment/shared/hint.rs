@@ -30,7 +30,6 @@ pub enum Place {
 /// One load of a line whose place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HintSetup {
-    /// The place of the line.
     pub place: Place,
     /// Bytes of the sweep before the shots: well beyond the last-level cache.
     pub past_bytes: usize,
@@ -98,7 +97,6 @@ const SHOTS: u32 = 120;
 /// Lines of which each shot takes another.
 struct Lines<'m> {
     past: Walk<'m>,
-    /// Shots so far.
     shots: u32,
     region: Region<'m>,
     rng: Rng,

@@ -12,7 +12,6 @@ use crate::mem::{LINE, Region};
 pub struct FillSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// How the lines are filled.
     pub way: FillWay,
 }
 
@@ -93,9 +92,7 @@ pub(crate) fn no_loads(bytes: usize) -> Untestable {
 /// Accesses of one width at chosen places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BurstSetup {
-    /// The places of the accesses.
     pub places: Places,
-    /// Loads or stores.
     pub transfer: Transfer,
     /// Bytes per access: 4, 8, 16, 32 or 64.
     pub width: usize,

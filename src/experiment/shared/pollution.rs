@@ -42,7 +42,6 @@ pub struct PollutionSetup {
     pub hot: usize,
     /// Bytes that pass: a power of two.
     pub passing: usize,
-    /// How they pass.
     pub passage: Passage,
     /// Seed for the order of the ring.
     pub seed: u64,

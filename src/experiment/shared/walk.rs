@@ -107,9 +107,6 @@ pub(crate) fn near_and_far(machine: &Machine) -> [Case; 2] {
 }
 
 /// Returns the latencies of L1d and of memory that the cases of [`near_and_far`] measured.
-///
-/// # Errors
-/// If one of the cases was not measured.
 pub(crate) fn latencies(e: &Evidence<'_>) -> Testable<[Reading; 2]> {
     let memory = e.machine.memory_size()?;
     let (_, near) = e.last(NEAR)?;

@@ -109,13 +109,10 @@ pub struct SharedWord {
 pub struct SharedFieldsSetup {
     /// The words that each thread touches in a round.
     pub words: Vec<Vec<SharedWord>>,
-    /// How words are written.
     pub way: WordWay,
-    /// The CPU of each thread.
     pub cpus: Vec<usize>,
     /// The thread whose time counts.
     pub pace: SampleOf,
-    /// Bytes of the memory.
     pub bytes: usize,
 }
 

@@ -1,10 +1,10 @@
 //! Drepper 3.3.4: the share of memory bandwidth that each of several threads gets.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Owner};
 use crate::experiment::shared::cores::{on_all_cores, up_to_all_cores};
 use crate::experiment::topics::bandwidth::scaling::own_l2;
-use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
+use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, by_16_bytes};
 use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;
@@ -56,13 +56,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
             let Some(bytes @ 1..) = bytes else {
                 continue;
             };
-            let setup = BandwidthGroupSetup {
-                bytes,
-                motion,
-                mover: Mover::Vectors(PAPER),
-                owner: Owner::Each,
-                cpus: cpus.clone(),
-            };
+            let of = by_16_bytes(bytes, motion);
+            let setup = BandwidthGroupSetup { of, owner: Owner::Each, cpus: cpus.clone() };
             cases.push(Case::new(name, threads as f64, setup).in_turn());
         }
     }
@@ -89,9 +84,6 @@ fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
 }
 
 /// Checks that threads on all cores find enough memory.
-///
-/// # Errors
-/// If they do not.
 fn all_find_room(e: &Evidence<'_>, series: &str) -> Testable<()> {
     let cores = e.machine.cpu_order.cores();
     let cpus = e.machine.cpu_order.of(cores)?;

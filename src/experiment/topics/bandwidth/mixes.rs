@@ -1,10 +1,9 @@
 //! Mixes of reads and writes by one core, among them the triad of STREAM.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
-    PAPER, READ, WRITE, level, ports, sizes, unknown_ports, whole_blocks,
+    PAPER, READ, WRITE, by_16_bytes, level, ports, sizes, unknown_ports, whole_blocks,
 };
 use crate::kernel::Motion;
 use crate::stats::Interval;
@@ -78,8 +77,7 @@ impl Mix {
 
     /// Returns the case of a working set, rounded down to whole blocks of all streams.
     fn case(&self, bytes: usize) -> Option<Case> {
-        let whole = whole_blocks(bytes, self.motion)?;
-        let setup = BandwidthSetup::new(whole, self.motion, Mover::Vectors(PAPER));
+        let setup = by_16_bytes(whole_blocks(bytes, self.motion)?, self.motion);
         Some(Case::new(self.name, bytes as f64, setup))
     }
 }

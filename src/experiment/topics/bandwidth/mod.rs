@@ -77,6 +77,11 @@ fn series(what: &str, width: usize) -> String {
     format!("{what}, {width} B")
 }
 
+/// Returns the set-up with the paper's accesses.
+const fn by_16_bytes(bytes: usize, motion: Motion) -> BandwidthSetup {
+    BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER))
+}
+
 /// Returns the case of `bytes` bytes, rounded down to whole blocks; `None` if no block fits.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;

@@ -2,8 +2,8 @@
 
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
-use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
+use crate::experiment::shared::bandwidth::{Background, BesideSetup};
+use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, by_16_bytes};
 use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
 use crate::stats::Interval;
@@ -121,7 +121,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let found = shared(machine);
     let cache = found.as_ref().map_or(8 << 20, |shared| shared.bytes);
     let case = |bytes: usize, (what, motion): (&str, Motion), kind: BackgroundKind| {
-        let measured = BandwidthSetup::new(bytes, motion, Mover::Vectors(PAPER));
+        let measured = by_16_bytes(bytes, motion);
         let (label, x) = (series(what, kind), bytes as f64);
         let Some(motion) = kind.motion() else {
             return Some(Case::new(label, x, measured));

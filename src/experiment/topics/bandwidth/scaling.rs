@@ -3,10 +3,10 @@
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::machine::cpu_order::sharers;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, BandwidthSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
-    COPY, PAPER, READ, WRITE, a_size_a_level, whole_blocks,
+    COPY, READ, WRITE, a_size_a_level, by_16_bytes, whole_blocks,
 };
 use crate::host::CpuLocation;
 use crate::infer::saturation;
@@ -74,9 +74,6 @@ fn cores_of(locations: &[CpuLocation]) -> usize {
 }
 
 /// Checks that no two of the first `threads` threads share an L2.
-///
-/// # Errors
-/// If they do.
 pub(super) fn own_l2(machine: &Machine, threads: usize) -> Testable<()> {
     match sharers(machine.cpu_order.first(threads), |location| location.l2) {
         [_, 1] => Ok(()),
@@ -135,20 +132,13 @@ fn case(
     (what, motion, place, _): (&str, Motion, Place, bool),
     threads: usize,
 ) -> Option<Case> {
-    let bytes = whole_blocks(bytes(machine, place, threads)?, motion)?;
+    let of = by_16_bytes(whole_blocks(bytes(machine, place, threads)?, motion)?, motion);
     let label = series(what, place);
-    let mover = Mover::Vectors(PAPER);
     if threads == 1 {
-        let setup = BandwidthSetup::new(bytes, motion, mover);
-        return Some(Case::new(label, 1.0, setup));
+        return Some(Case::new(label, 1.0, of));
     }
-    let setup = BandwidthGroupSetup {
-        bytes,
-        motion,
-        mover,
-        owner: Owner::Each,
-        cpus: machine.cpu_order.of(threads).ok()?,
-    };
+    let cpus = machine.cpu_order.of(threads).ok()?;
+    let setup = BandwidthGroupSetup { of, owner: Owner::Each, cpus };
     Some(Case::new(label, threads as f64, setup))
 }
 
@@ -170,10 +160,7 @@ fn all_cores(e: &Evidence<'_>, label: &str) -> Testable<(f64, Reading)> {
     Ok((threads, e.at(label, threads)?))
 }
 
-/// Like [`all_cores`], for the first `cores` cores and a series in memory.
-///
-/// # Errors
-/// As for [`all_cores`], or if fewer cores were measured.
+/// Like [`all_cores`], for the first `cores` cores and a series in memory. Fails if fewer were measured.
 fn in_memory_on(e: &Evidence<'_>, label: &str, cores: usize) -> Testable<(f64, Reading)> {
     let (threads, _) = all_cores(e, label)?;
     if threads >= cores as f64 {

@@ -2,10 +2,11 @@
 
 use crate::experiment::claim::verdict::unless_strangers;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, BandwidthSetup, Mover, Owner};
+use crate::experiment::shared::bandwidth::{BandwidthGroupSetup, Owner};
 use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Llc, Memory};
 use crate::experiment::topics::bandwidth::{
-    BYTES_A_CYCLE, COPY, OF_FIGURES, PAPER, READ, WRITE, sizes, whole_blocks, without_repetition,
+    BYTES_A_CYCLE, COPY, OF_FIGURES, READ, WRITE, by_16_bytes, sizes, whole_blocks,
+    without_repetition,
 };
 use crate::host::Nearness;
 use crate::kernel::Motion;
@@ -78,20 +79,16 @@ fn case(
     bytes: usize,
 ) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;
-    let mover = Mover::Vectors(PAPER);
-    let label = series(what, threads);
+    let of = by_16_bytes(bytes, motion);
+    let (label, x) = (series(what, threads), bytes as f64);
     let owner = match threads {
-        One => {
-            let setup = BandwidthSetup::new(bytes, motion, mover);
-            return Some(Case::new(label, bytes as f64, setup));
-        }
+        One => return Some(Case::new(label, x, of)),
         Same => Owner::All,
         Own => Owner::Each,
     };
-    let setup =
-        BandwidthGroupSetup { bytes, motion, mover, owner, cpus: pair.as_ref().ok()?.to_vec() };
     let room = owner == Owner::All || 2 * bytes <= machine.largest;
-    room.then(|| Case::new(label, bytes as f64, setup))
+    let setup = BandwidthGroupSetup { of, owner, cpus: pair.as_ref().ok()?.to_vec() };
+    room.then(|| Case::new(label, x, setup))
 }
 
 /// Returns the pair of CPUs, or the reason why nothing was measured or there is no pair.

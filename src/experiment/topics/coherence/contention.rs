@@ -82,9 +82,6 @@ fn falls_behind(e: &Evidence<'_>, of: &str, to: &str) -> Judged {
 
 /// Checks that every two of so many threads are as near to each other as the first two, between which
 /// the round trip of a line is timed.
-///
-/// # Errors
-/// If they are not.
 fn equally_near(e: &Evidence<'_>, threads: f64) -> Testable<()> {
     let locations = e.machine.cpu_order.first(threads as usize);
     let mut pairs = locations.iter().enumerate().flat_map(|(index, one)| {

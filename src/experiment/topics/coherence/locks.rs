@@ -36,7 +36,6 @@ pub(super) enum Library {
 /// Threads that contend for words or locks. The time of the slowest thread counts.
 #[derive(Clone, Debug)]
 pub(super) struct ContendSetup {
-    /// The operation of each thread.
     pub(super) way: Way,
     /// Where the words or locks lie: in one place, side by side, or on separate lines.
     pub(super) spacing: Spacing,

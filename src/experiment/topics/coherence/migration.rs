@@ -175,7 +175,6 @@ enum Lap {
 #[derive(Clone, Copy, Debug)]
 struct MigrateSetup {
     list: WalkSetup,
-    /// The lap that is timed.
     period: Lap,
     /// The home CPU and the other CPU.
     cpus: [usize; 2],

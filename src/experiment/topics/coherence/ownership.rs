@@ -171,7 +171,6 @@ struct TakeSetup {
     /// Who holds the lines: any state but [`Held::Nowhere`] and [`Held::Exclusive`], which this
     /// set-up does not bring about.
     held: Held,
-    /// How the lines are written.
     way: AcquireWay,
     /// How the lines are fetched before.
     fetched: Fetched,

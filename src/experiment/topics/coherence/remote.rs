@@ -49,7 +49,6 @@ pub enum Want {
 pub struct RemoteSetup {
     /// Which core holds the lines, and in which state.
     pub held: Held,
-    /// The timed access.
     pub want: Want,
     /// The CPUs of the other threads.
     pub others: Vec<usize>,

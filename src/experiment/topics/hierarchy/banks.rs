@@ -254,7 +254,6 @@ fn all_loads(e: &Evidence<'_>) -> impl Iterator<Item = Testable<(usize, Interval
 struct AliasSetup {
     /// Bytes from the 8-byte store to the load: 8 or more.
     behind: usize,
-    /// When the core knows the address of the store.
     known: StoreAddress,
 }
 

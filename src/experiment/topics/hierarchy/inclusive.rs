@@ -210,8 +210,8 @@ impl Losses {
 fn losses(e: &Evidence<'_>) -> Testable<Losses> {
     e.machine.memory_size()?;
     let most = |series| {
-        let points = e.series(series)?;
-        let mut counts: Vec<f64> = points.iter().map(|point| point.1.middle()).collect();
+        let counts = e.series(series)?.into_iter().map(|(_, count)| count.middle());
+        let mut counts: Vec<f64> = counts.collect();
         counts.sort_by(f64::total_cmp);
         match counts[..] {
             [_, lo, .., hi, _] => Ok(Interval::new(lo, hi)),

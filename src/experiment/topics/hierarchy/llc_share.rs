@@ -29,10 +29,7 @@ const SMALLEST: f64 = (1 << 20) as f64;
 /// The most bytes that an array takes for the sake of its blocks.
 const AFFORDABLE: usize = 512 << 20;
 
-/// Returns the last level that CPUID reports beyond L1.
-///
-/// # Errors
-/// If CPUID describes none.
+/// Returns the last level that CPUID reports beyond L1, if there is one.
 fn last_level(machine: &Machine) -> Testable<&Cache> {
     let beyond = machine.caches.iter().filter(|cache| cache.level > 1);
     beyond.max_by_key(|cache| cache.level).ok_or_else(no_share)
@@ -40,9 +37,6 @@ fn last_level(machine: &Machine) -> Testable<&Cache> {
 
 /// Returns the bytes of the last level that one hardware thread may count on, as CPUID reports
 /// them, in whole lines.
-///
-/// # Errors
-/// If CPUID describes no last level.
 fn share(machine: &Machine) -> Testable<usize> {
     let last = last_level(machine)?;
     let bytes = last.share().unwrap_or(last.size) as usize / LINE * LINE;
@@ -51,9 +45,6 @@ fn share(machine: &Machine) -> Testable<usize> {
 
 /// Returns the bytes of the last level that one hardware thread finds: its share if the other threads
 /// use theirs, the whole level if they are idle.
-///
-/// # Errors
-/// If CPUID describes no last level.
 pub(crate) fn share_to_whole(machine: &Machine) -> Testable<[f64; 2]> {
     Ok([share(machine)? as f64, last_level(machine)?.size as f64])
 }
@@ -292,12 +283,11 @@ fn by_cpuid(_: u64) -> Testable<f64> {
     })
 }
 
-/// An array whose blocks are each read three times. An operation is a block.
+/// An array of `array` bytes, whose blocks of `block` bytes are each read three times. An operation is a
+/// block.
 #[derive(Clone, Copy, Debug)]
 struct BlockedSetup {
-    /// Bytes of the array.
     array: usize,
-    /// Bytes of a block.
     block: usize,
 }
 

@@ -328,10 +328,7 @@ fn ends(machine: &Machine) -> Testable<Ends> {
     Ok(Ends { from, to, home, far })
 }
 
-/// Returns the nodes that were measured.
-///
-/// # Errors
-/// As [`ends`], and if the working set is too small to lie in memory.
+/// Like [`ends`], if the working set was large enough to lie in memory.
 fn measured_ends(e: &Evidence<'_>) -> Testable<Ends> {
     let ends = ends(e.machine)?;
     e.machine.memory_size()?;

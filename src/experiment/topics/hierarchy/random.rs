@@ -90,10 +90,7 @@ const FIG_3_4: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Returns the points of the random walk.
-///
-/// # Errors
-/// If they do not reach memory.
+/// Returns the points of the random walk, if they reach memory.
 fn into_memory(e: &Evidence<'_>) -> Testable<Vec<(f64, Interval)>> {
     let points = e.series(RANDOM)?;
     match points.last() {

@@ -7,7 +7,6 @@ use crate::infer::{self, Found, Known};
 use crate::kernel::Revisit;
 use crate::mem::{LINE, Region};
 use crate::pattern::{Rng, Visits};
-use crate::prelude::*;
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use crate::stats::Interval;
 use alloc::collections::BTreeMap;

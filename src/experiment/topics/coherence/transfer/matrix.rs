@@ -289,10 +289,8 @@ fn too_few(e: &Evidence<'_>, reason: &str) -> Untestable {
     refused.unwrap_or_else(|| Untestable(reason.to_owned()))
 }
 
-/// Returns the shortest and the longest round trip of the pairs whose nearness satisfies `near`.
-///
-/// # Errors
-/// If there are fewer than two such pairs.
+/// Returns the shortest and the longest round trip of the pairs whose nearness satisfies `near`, if there
+/// are two.
 fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Interval; 2]> {
     let trips = trips(e)?.into_iter();
     let wanted = trips.filter(|(first, second, _)| near(first.to(second)));

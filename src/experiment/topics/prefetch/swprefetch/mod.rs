@@ -251,10 +251,7 @@ fn ahead(distance: usize) -> String {
     format!("{distance} ahead")
 }
 
-/// Checks that a series was measured in pages of 4 KiB.
-///
-/// # Errors
-/// If the run's pages are larger: few of them hold all nodes.
+/// Checks that a series was measured in pages of 4 KiB: few larger pages hold all nodes.
 fn in_small_pages(e: &Evidence<'_>, series: &str) -> Testable<()> {
     let points = e.points.iter().filter(|point| point.series == series);
     let mut measured = points.filter_map(Point::measured);
