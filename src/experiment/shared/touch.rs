@@ -48,18 +48,15 @@ impl Setup for TouchSetup {
             )));
         }
         memory.give_back()?;
-        let mut call = None;
-        match self.touch {
-            Touch::Populate => memory.populate()?,
-            Touch::MapPopulate => {
-                call = Some(context.host.populate(page * self.count, self.pages)?)
-            }
-            _ => {}
+        if self.touch == Touch::Populate {
+            memory.populate()?;
         }
-        Ok(Workload::shot(
-            TouchShot { memory, page, touch: self.touch, call },
-            Work { stores: 1, bytes_written: page as u32, ..Work::default() },
-        ))
+        let call = match self.touch {
+            Touch::MapPopulate => Some(context.host.populate(page * self.count, self.pages)?),
+            _ => None,
+        };
+        let work = Work { stores: 1, bytes_written: page as u32, ..Work::default() };
+        Ok(Workload::shot(TouchShot { memory, page, touch: self.touch, call }, work))
     }
 }
 

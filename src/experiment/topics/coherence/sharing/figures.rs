@@ -102,16 +102,16 @@ const OWN_LINES: &str = "lines of their own";
 const ATOMIC_ONE_LINE: &str = "one line, atomic";
 const ATOMIC_OWN_LINES: &str = "lines of their own, atomic";
 
-/// Returns Drepper's numbers of threads, limited by the number of cores.
-fn drepper_threads(machine: &Machine) -> Vec<usize> {
-    (1..=machine.cpu_order.cores().clamp(1, 4)).collect()
+/// Returns Drepper's largest number of threads, limited by the number of cores.
+fn drepper_threads(machine: &Machine) -> usize {
+    machine.cpu_order.cores().clamp(1, 4)
 }
 
 /// Returns the cases of both modes of the program of Figure 6.10. Figure 6.11 shows plain
 /// increments only.
 fn drepper_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
-    for threads in drepper_threads(machine) {
+    for threads in 1..=drepper_threads(machine) {
         let Ok(cpus) = machine.cpu_order.of(threads) else {
             continue;
         };
@@ -288,6 +288,5 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
 
 fn most_of_drepper(e: &Evidence<'_>) -> Testable<f64> {
     e.machine.cpu_order.at_least(2)?;
-    let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
-    Ok(threads as f64)
+    Ok(drepper_threads(e.machine) as f64)
 }

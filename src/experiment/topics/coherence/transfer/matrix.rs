@@ -43,10 +43,8 @@ pub(super) const MATRIX: Experiment = Experiment {
         let mut cases = Vec::new();
         for (index, &first) in cpus.iter().enumerate() {
             for &second in &cpus[index + 1..] {
-                let setup = RoundTripSetup {
-                    way: RoundTripWay::CompareExchange,
-                    cpus: vec![first, second],
-                };
+                let (way, cpus) = (RoundTripWay::CompareExchange, vec![first, second]);
+                let setup = RoundTripSetup { way, cpus };
                 let case = Case::new(first.to_string(), second as f64, setup);
                 cases.push(case.in_its_own_pages());
             }
@@ -184,21 +182,13 @@ const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
 const SURE: f64 = 0.9;
 
 /// Returns the CPUs, grouped by the part of the machine that `of` names.
-fn shared<P: PartialEq>(locations: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
-    let mut groups: Vec<(P, Vec<usize>)> = Vec::new();
-    for location in locations {
-        match groups.iter_mut().find(|(shared, _)| *shared == of(location)) {
-            Some((_, cpus)) => cpus.push(location.cpu),
-            None => groups.push((of(location), vec![location.cpu])),
-        }
-    }
-    let sorted = |(_, mut cpus): (P, Vec<usize>)| {
-        cpus.sort_unstable();
-        cpus
+fn shared<P: Ord>(locations: &[CpuLocation], of: impl Fn(&CpuLocation) -> P) -> Groups {
+    let group = |part: P| {
+        let inside = locations.iter().filter(|location| of(location) == part);
+        order::distinct(inside.map(|location| location.cpu))
     };
-    let mut groups: Groups = groups.into_iter().map(sorted).collect();
-    groups.sort_unstable();
-    groups
+    let parts = order::distinct(locations.iter().map(&of));
+    order::distinct(parts.into_iter().map(group))
 }
 
 /// Returns the groups that the round trips show, level by level, and their CPUs.
@@ -208,12 +198,10 @@ fn shared<P: PartialEq>(locations: &[CpuLocation], of: impl Fn(&CpuLocation) -> 
 fn groups(e: &Evidence<'_>) -> Testable<(Found<Vec<Groups>>, Vec<CpuLocation>)> {
     let trips = trips(e)?;
     let locations = paired(e, &trips);
-    if locations.len() < 3 {
-        let reason = format!(
-            "the test needs the round trips of three CPUs, and has those of {}",
-            locations.len()
-        );
-        return Err(too_few(e, &reason));
+    let count = locations.len();
+    if count < 3 {
+        let reason = "the test needs the round trips of three CPUs, and has those of";
+        return Err(too_few(e, &format!("{reason} {count}")));
     }
     let trips = trips.into_iter().map(|(one, other, time)| (one.cpu, other.cpu, time));
     let found = clusters(&trips.collect::<Vec<_>>());
@@ -298,10 +286,9 @@ fn extremes(e: &Evidence<'_>, near: impl Fn(Nearness) -> bool) -> Testable<[Inte
     order::by(&mut trips, |a, b| a.middle().total_cmp(&b.middle()));
     match &trips[..] {
         &[shortest, .., longest] => Ok([shortest, longest]),
-        _ => {
-            let reason =
-                format!("the test needs two pairs of CPUs, and there is {} here", trips.len());
-            Err(too_few(e, &reason))
+        few => {
+            let count = few.len();
+            Err(too_few(e, &format!("the test needs two pairs of CPUs, and there is {count} here")))
         }
     }
 }

@@ -203,21 +203,18 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
     };
     let mut cases = vec![round_trip(cpus, held_at(Held::Modified))];
     for held in HELD {
-        let others = match held {
-            Held::Own | Held::Nowhere => Vec::new(),
-            _ => vec![cpus[1]],
-        };
-        let x = held_at(held);
-        let ways = [(LOADS, Want::Read), (ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)];
-        let loads_the_same = |series| held == Held::Shared && series == LOADS;
-        for (series, want) in ways.into_iter().filter(|of| !loads_the_same(of.0)) {
-            let case = Case::new(series, x, remote(held, want, others.clone()));
+        let alone = matches!(held, Held::Own | Held::Nowhere);
+        let others = if alone { Vec::new() } else { vec![cpus[1]] };
+        for (series, want) in
+            [(LOADS, Want::Read), (ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)]
+        {
+            if held == Held::Shared && want == Want::Read {
+                continue;
+            }
+            let case = Case::new(series, held_at(held), remote(held, want, others.clone()));
             // A host moves the other core nearer or farther away. Another experiment may have measured the same
             // case at another distance than this one measures the lines that it compares.
-            cases.push(match others.is_empty() {
-                true => case,
-                false => case.in_turn(),
-            });
+            cases.push(if alone { case } else { case.in_turn() });
         }
     }
     let readers = equally_near(&machine.cpu_order);

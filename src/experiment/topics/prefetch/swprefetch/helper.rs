@@ -166,10 +166,9 @@ fn bounded(e: &Evidence<'_>) -> Judged {
     for (series, _) in &helpers {
         // If the series has no points, its own reason is reported.
         e.series(series)?;
-        for point in e.points.iter().filter(|point| point.series == *series) {
-            let stats = point.measured().and_then(|measured| measured.thread_stats);
-            most = most.max(stats.and_then(|stats| Some(stats.lead?.most)));
-        }
+        let points = e.points.iter().filter(|point| point.series == *series);
+        let leads = points.filter_map(|point| point.measured()?.thread_stats?.lead);
+        most = most.max(leads.map(|lead| lead.most).max());
     }
     let most = most.ok_or_else(|| Untestable("no lead was counted".to_owned()))?;
     let verdict = if most <= LEAD { Verdict::Holds } else { Verdict::DoesNotHold };
