@@ -1,6 +1,6 @@
 //! Set-ups that experiments of several topics use.
 
-pub(crate) mod arithmetic;
+pub mod arithmetic;
 pub(crate) mod bandwidth;
 #[cfg(feature = "std")]
 pub(crate) mod compiler;
@@ -11,4 +11,4 @@ pub(crate) mod lines;
 pub(crate) mod pollution;
 pub mod touch;
 pub mod walk;
-pub(crate) mod words;
+pub mod words;
