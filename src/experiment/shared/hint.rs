@@ -39,10 +39,8 @@ pub struct HintSetup {
 
 /// Checks that this CPU executes the hint.
 pub(crate) fn executed(hint: Hint, context: &Context) -> Testable<()> {
-    match hint != Hint::Write || context.features.has(Feature::Prefetchw) {
-        true => Ok(()),
-        false => Err(Untestable::because("this CPU executes prefetchw as a no-op")),
-    }
+    let no_op = hint == Hint::Write && !context.features.has(Feature::Prefetchw);
+    if no_op { Err(Untestable::because("this CPU executes prefetchw as a no-op")) } else { Ok(()) }
 }
 
 /// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.

@@ -44,18 +44,14 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     let l2 = machine.middle_of(machine.ranges.l2);
     for threads in up_to_all_cores(machine) {
-        let Ok(cpus) = machine.cpu_order.of(threads) else {
-            continue;
-        };
+        let Ok(cpus) = machine.cpu_order.of(threads) else { continue };
         let memory = part(machine, &cpus);
         for (name, motion, bytes) in [
             (READ_L2, Motion::Read, Some(l2 / PAGE * PAGE)),
             (READ, Motion::Read, memory),
             (WRITE, Motion::Write, memory),
         ] {
-            let Some(bytes @ 1..) = bytes else {
-                continue;
-            };
+            let Some(bytes @ 1..) = bytes else { continue };
             let of = by_16_bytes(bytes, motion);
             let setup = BandwidthGroupSetup { of, owner: Owner::Each, cpus: cpus.clone() };
             cases.push(Case::new(name, threads as f64, setup).in_turn());

@@ -46,9 +46,7 @@ const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 
 /// Returns the cases of both series if both lie in L2, and none otherwise.
 fn about_the_reach(machine: &Machine) -> Vec<Case> {
-    let Some(reach) = machine.calibration.dtlb_reach() else {
-        return Vec::new();
-    };
+    let Some(reach) = machine.calibration.dtlb_reach() else { return Vec::new() };
     let sizes = [(COVERED, reach / 3 * 2), (BEYOND, reach / 4 * 5)];
     if !sizes.iter().all(|(_, bytes)| machine.ranges.l2.holds(*bytes as f64)) {
         return Vec::new();

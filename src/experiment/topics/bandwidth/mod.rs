@@ -130,10 +130,7 @@ fn caches(machine: &Machine) -> [Range; 3] {
 
 /// The working sets: one per level in a quick run, all in a full run.
 fn sizes(machine: &Machine) -> Vec<usize> {
-    match machine.full {
-        true => working_sets(machine),
-        false => a_size_a_level(machine),
-    }
+    if machine.full { working_sets(machine) } else { a_size_a_level(machine) }
 }
 
 /// The level of the hierarchy where a working set lies.

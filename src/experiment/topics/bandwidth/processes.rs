@@ -123,9 +123,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let case = |bytes: usize, (what, motion): (&str, Motion), kind: BackgroundKind| {
         let measured = by_16_bytes(bytes, motion);
         let (label, x) = (series(what, kind), bytes as f64);
-        let Some(motion) = kind.motion() else {
-            return Some(Case::new(label, x, measured));
-        };
+        let Some(motion) = kind.motion() else { return Some(Case::new(label, x, measured)) };
         let &Shared { cpu, bytes: cache, .. } = found.as_ref().ok()?;
         let bytes = if kind == AsLarge { bytes } else { half(cache) };
         let background = Background { bytes, motion, cpu };
@@ -201,9 +199,7 @@ fn fall(e: &Evidence<'_>, label: &str, shared: &Shared) -> Testable<Fall> {
     let (lo, hi) = (|of: &Interval| of.lo, |of: &Interval| of.hi);
     let pairs = || slower.windows(2);
     let soonest = pairs().find(|pair| hi(&pair[1].1) >= level);
-    let Some(soonest) = soonest else {
-        return Ok(Fall::Later);
-    };
+    let Some(soonest) = soonest else { return Ok(Fall::Later) };
     if slower.last().is_none_or(|(_, last)| last.lo < level) {
         return Ok(Fall::Unclear);
     }

@@ -222,10 +222,8 @@ fn saturating(e: &Evidence<'_>) -> Judged {
     let highest = totals.iter().map(|(_, total)| *total);
     let highest = highest.reduce(Interval::most).ok_or_else(few)?;
     let share = cores.scaled(1.0 / threads);
-    let count = match cores.lo == cores.hi {
-        true => format!("{}", cores.lo),
-        false => format!("{} to {}", cores.lo, cores.hi),
-    };
+    let Interval { lo, hi } = cores;
+    let count = if lo == hi { lo.to_string() } else { format!("{lo} to {hi}") };
     noted(
         at_most("cores that saturate memory over all its cores", share, 0.75),
         format!(

@@ -54,9 +54,7 @@ const SITUATIONS: Experiment = Experiment {
             to one line.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
-        let Ok(cpus) = machine.cpu_order.two_cores() else {
-            return Vec::new();
-        };
+        let Ok(cpus) = machine.cpu_order.two_cores() else { return Vec::new() };
         let mut cases = Vec::new();
         for (_, bytes) in machine.near() {
             let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed).with(Step::Inc);

@@ -41,9 +41,7 @@ const SHARED: f64 = 1.0;
 const HERE: f64 = 2.0;
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let Ok(cpus) = machine.cpu_order.two_cores() else {
-        return Vec::new();
-    };
+    let Ok(cpus) = machine.cpu_order.two_cores() else { return Vec::new() };
     let mut cases = Vec::from(walks_and_trip(cpus, [THERE, HERE]));
     for (x, held) in (0..).map(f64::from).zip(HELD) {
         for (way_name, way) in WAYS {

@@ -330,10 +330,7 @@ fn sampling_error(e: &Evidence<'_>, size: u64) -> Testable<f64> {
 /// Checks that this run traces the installed compiler.
 fn traced(e: &Evidence<'_>) -> Testable<()> {
     let quick = "tracing the installed compiler takes minutes, so only the full profile does it";
-    match e.machine.full {
-        true => Ok(()),
-        false => Err(Untestable::because(quick)),
-    }
+    if e.machine.full { Ok(()) } else { Err(Untestable::because(quick)) }
 }
 
 /// Returns the share of `more` misses that are saved if only `fewer` remain.

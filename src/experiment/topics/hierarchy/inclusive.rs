@@ -192,9 +192,7 @@ struct Losses {
 impl Losses {
     /// Adds to a judgement what else evicts lines.
     fn judged(self, judged: Judged) -> Judged {
-        let Some(others) = self.others else {
-            return judged;
-        };
+        let Some(others) = self.others else { return judged };
         let note = format!(
             "something else evicts lines, such as a busy hyper-thread: each is lost {others} times \
              while nothing streams past"

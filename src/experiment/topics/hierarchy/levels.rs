@@ -42,9 +42,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 
 /// Returns the span of the walk in the last level, if there is a level behind L2.
 fn behind_l2(machine: &Machine) -> Option<usize> {
-    let [_, l2, llc] = machine.ranges.capacities.get(..3)? else {
-        return None;
-    };
+    let [_, l2, llc] = machine.ranges.capacities.get(..3)? else { return None };
     let stated = |of: &Capacity| of.reported.or(of.measured);
     let span = 4.0 * stated(l2)?;
     let level = stated(llc)? >= span / 2.0;

@@ -172,9 +172,7 @@ const NODES: Experiment = Experiment {
 };
 
 fn cases(machine: &Machine) -> Vec<Case> {
-    let Ok(Ends { from, to, home, far }) = ends(machine) else {
-        return Vec::new();
-    };
+    let Ok(Ends { from, to, home, far }) = ends(machine) else { return Vec::new() };
     let bytes = machine.in_memory();
     let case = |series: &str, x: usize, cpu, work, policy| {
         let touched = policy == MemoryPolicy::Local;
@@ -188,9 +186,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         };
         cases.extend(to.iter().map(walk));
     }
-    let Some(&(_, cpu)) = from.iter().find(|(node, _)| *node == home) else {
-        return cases;
-    };
+    let Some(&(_, cpu)) = from.iter().find(|(node, _)| *node == home) else { return cases };
     let turns = || MemoryPolicy::Interleave(vec![home, far]);
     cases.push(case(WALK_IN_TURN, home, cpu, Work::Walk, turns()));
     cases.push(case(WALK_TOUCHED, home, cpu, Work::Walk, MemoryPolicy::Local));
@@ -392,10 +388,7 @@ fn in_order(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
             }
         }
     }
-    match quotients.is_empty() {
-        true => Err(all_alike()),
-        false => Ok(quotients),
-    }
+    if quotients.is_empty() { Err(all_alike()) } else { Ok(quotients) }
 }
 
 /// Returns the quotients of [`of_pairs`], each over the quotient of the distances that the firmware
@@ -412,10 +405,8 @@ fn stated(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
         let mut distances = node.distances.windows(2);
         distances.any(|pair| pair[0] != pair[1])
     };
-    match quotients.is_empty() || !nodes.iter().any(differ) {
-        true => Err(all_alike()),
-        false => Ok(quotients),
-    }
+    let comparable = !quotients.is_empty() && nodes.iter().any(differ);
+    if comparable { Ok(quotients) } else { Err(all_alike()) }
 }
 
 /// Returns the speed of a motion in memory of the farthest node over its speed in memory of the own

@@ -139,15 +139,9 @@ fn step_between(
             nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
         })
         .collect();
-    let (unit, bytes) = match least >= 1048576.0 {
-        true => ("MiB", 1048576.0),
-        false => ("KiB", 1024.0),
-    };
+    let (unit, bytes) = if least >= 1048576.0 { ("MiB", 1048576.0) } else { ("KiB", 1024.0) };
     let [from, to] = [least, most].map(|size| Interval::exact(size / bytes).to_string());
-    let sizes = match from == to {
-        true => from,
-        false => format!("{from} to {to}"),
-    };
+    let sizes = if from == to { from } else { format!("{from} to {to}") };
     let what = format!("{unit} of the step nearest to the {sizes} {unit} of {name}");
     // A quarter of an octave to either side: the points are an octave apart.
     let quarter = 2f64.powf(0.25);

@@ -34,9 +34,7 @@ fn shape(machine: &Machine) -> Option<(u32, usize)> {
 /// Returns the cases: lines that fill a set, lines that surely miss, and the sequences. Returns no
 /// cases if the ways of L1d are unknown.
 pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
-    let Some((ways, apart)) = shape(machine) else {
-        return Vec::new();
-    };
+    let Some((ways, apart)) = shape(machine) else { return Vec::new() };
     let case = |series: &str, lines: Vec<u8>| {
         Case::new(series, HERE, RevisitSetup { lines, apart }).in_large_pages()
     };
@@ -88,9 +86,7 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
     let mut missed: Vec<Interval> = Vec::new();
     for point in e.points {
         let letters = point.series.strip_prefix(SEQUENCE);
-        let Some(sequence) = letters.and_then(Sequence::parse) else {
-            continue;
-        };
+        let Some(sequence) = letters.and_then(Sequence::parse) else { continue };
         let more = beyond(*e.at(&point.series, point.x)?, held, sequence.lines.len());
         missed.push(Interval::new(more.lo / miss.hi, more.hi / miss.lo));
         measured.push(sequence);

@@ -112,9 +112,7 @@ fn drepper_threads(machine: &Machine) -> usize {
 fn drepper_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in 1..=drepper_threads(machine) {
-        let Ok(cpus) = machine.cpu_order.of(threads) else {
-            continue;
-        };
+        let Ok(cpus) = machine.cpu_order.of(threads) else { continue };
         for (name, spacing, way) in [
             (OWN_LINES, Spacing::Apart(128), IncrementWay::Plain),
             (ONE_LINE, Spacing::Apart(8), IncrementWay::Plain),

@@ -341,9 +341,7 @@ fn overhead(e: &Evidence<'_>, way: &str, per_thread: f64) -> Judged {
 /// distance: the time over the time of words 128 bytes apart, with the largest number of threads
 /// that each have a core.
 fn factors(e: &Evidence<'_>) -> Vec<Curve> {
-    let Ok(threads) = most(e) else {
-        return Vec::new();
-    };
+    let Ok(threads) = most(e) else { return Vec::new() };
     let bar = |index: usize, place: &str| {
         let at = |place| e.at(&series(WAYS[index].0, place), threads as f64);
         let factor = ratio(at(place), at(PADDED)).ok()?;

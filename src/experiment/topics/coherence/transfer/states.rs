@@ -198,9 +198,7 @@ fn readers(e: &Evidence<'_>) -> Judged {
 }
 
 fn state_cases(machine: &Machine) -> Vec<Case> {
-    let Ok(cpus) = machine.cpu_order.two_cores() else {
-        return Vec::new();
-    };
+    let Ok(cpus) = machine.cpu_order.two_cores() else { return Vec::new() };
     let mut cases = vec![round_trip(cpus, held_at(Held::Modified))];
     for held in HELD {
         let alone = matches!(held, Held::Own | Held::Nowhere);

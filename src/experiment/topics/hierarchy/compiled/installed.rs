@@ -18,10 +18,7 @@ impl CompilerSetup {
         let sets = self.size / self.ways / self.line;
         let of_line = levels.iter().filter(|levels| levels.line == self.line);
         let stack = of_line
-            .flat_map(|levels| match sampled {
-                true => &levels.sampled,
-                false => &levels.behind,
-            })
+            .flat_map(|levels| if sampled { &levels.sampled } else { &levels.behind })
             .find(|stack| stack.largest().sets() == sets)
             .ok_or_else(|| self.no_trace())?;
         Ok(stack.misses(self.ways as usize) as f64)

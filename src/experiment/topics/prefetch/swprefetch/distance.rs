@@ -237,9 +237,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for dial in &DIALS {
-        let Ok(points) = e.series(dial.series) else {
-            continue;
-        };
+        let Ok(points) = e.series(dial.series) else { continue };
         if let (Ok(latency), Ok(work)) = (latency(e), dial.step(e)) {
             let modelled = |&(x, _): &(f64, Interval)| {
                 let distance = x as u32;
