@@ -192,7 +192,7 @@ fn words(lines: &[Line]) -> &[AtomicU64] {
 impl Take {
     fn new(host: &dyn Host, setup: TakeSetup) -> Result<Self, Lack> {
         // The addresses in the lines are not used here.
-        let table = Arc::new(Table::new(1));
+        let table = Arc::new(Table::new());
         let others = Others::start(host, &table, &[setup.other])?;
         Ok(Take { setup, table, others })
     }

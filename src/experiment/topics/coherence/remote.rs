@@ -52,8 +52,6 @@ pub struct RemoteSetup {
     pub want: Want,
     /// The CPUs of the other threads.
     pub others: Vec<usize>,
-    /// Seed for the order in which the lines are accessed.
-    pub seed: u64,
 }
 
 static TRANSFER: Model = Model {
@@ -91,10 +89,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Returns lines that lead to one another in random order.
+    pub(crate) fn new() -> Self {
         let lines: Vec<Line> = (0..LINES * APART).map(|_| Line::default()).collect();
         let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
-        let mut rng = Rng::new(seed);
+        let mut rng = Rng::new(1);
         for place in (2..LINES).rev() {
             // The first line stays in place, because a shot begins there.
             order.swap(place, 1 + rng.below(place));
@@ -203,7 +202,7 @@ struct Remote {
 impl Remote {
     /// Starts the other threads.
     fn new(host: &dyn Host, setup: &RemoteSetup) -> Result<Self, Lack> {
-        let table = Arc::new(Table::new(setup.seed));
+        let table = Arc::new(Table::new());
         let others = Others::start(host, &table, &setup.others)?;
         Ok(Remote { table, others, held: setup.held, want: setup.want })
     }
@@ -300,7 +299,7 @@ mod tests {
         let cpus = allowed();
         for held in [Held::Own, Held::Nowhere, Held::Modified, Held::Exclusive, Held::Shared] {
             for want in [Want::Read, Want::Own, Want::OwnFenced] {
-                let setup = RemoteSetup { held, want, others: vec![cpus[0]], seed: 3 };
+                let setup = RemoteSetup { held, want, others: vec![cpus[0]] };
                 let mut remote = Remote::new(&Linux, &setup).unwrap();
                 remote.prepare();
                 // The loaded word is the next address: nothing is computed between two loads.

@@ -303,8 +303,7 @@ fn ends(machine: &Machine) -> Testable<Ends> {
     let distance = |to: usize| distance(nodes, home, to).unwrap_or(0);
     let others = || with_memory.iter().copied().filter(|node| *node != home);
     // Of nodes at the same distance, the first.
-    let far = others().rev().max_by_key(|node| distance(*node));
-    let far = far.unwrap_or(home);
+    let far = others().rev().max_by_key(|node| distance(*node)).unwrap_or(home);
     let mut to = with_memory.clone();
     if !machine.full {
         order::by_key(&mut from, |(node, _)| (*node != home, *node != far));

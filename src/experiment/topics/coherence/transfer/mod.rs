@@ -141,7 +141,7 @@ fn own_miss() -> Case {
 }
 
 pub(crate) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
-    RemoteSetup { held, want, others, seed: 1 }
+    RemoteSetup { held, want, others }
 }
 
 /// Evidence on whether two CPUs are two cores: the time of dependent loads, and the round trip of a word.

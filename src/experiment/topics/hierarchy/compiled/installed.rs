@@ -90,9 +90,8 @@ const MOST_REFERENCES: u64 = 40_000_000;
 
 /// Traces the compiler that `child` runs under valgrind.
 fn trace(mut child: Child) -> Testable<Vec<Levels>> {
-    let levels = STORED.map(|(line, _)| Levels::new(line));
-    let levels: Result<Vec<Levels>, GeometryError> = levels.into_iter().collect();
-    let mut levels = levels?;
+    let levels = STORED.iter().map(|(line, _)| Levels::new(*line));
+    let mut levels = levels.collect::<Result<Vec<_>, _>>()?;
     let traced = read_trace(&mut child, &mut levels);
     let ended = matches!(traced, Ok(references) if references < MOST_REFERENCES);
     // A child that has ended already keeps its exit status.
