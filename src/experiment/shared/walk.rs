@@ -125,14 +125,8 @@ pub enum Lists {
 /// Threads that walk lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompanySetup {
-    /// The layout of the elements of a list.
-    pub layout: Layout,
-    /// The number of elements per list.
-    pub count: usize,
-    /// The order of the visits.
-    pub order: Order,
-    /// The step at each element.
-    pub step: Step,
+    /// A list, and the walk along it.
+    pub list: WalkSetup,
     /// Whether the threads share one list.
     pub lists: Lists,
     /// The CPU of each thread, all different.
@@ -144,27 +138,25 @@ pub struct CompanySetup {
 impl CompanySetup {
     /// Returns the bytes of a list, rounded up to whole pages.
     fn span(&self) -> usize {
-        self.layout.span(self.count).next_multiple_of(PAGE)
+        self.list.bytes().next_multiple_of(PAGE)
     }
 
     fn workers<'m>(&self, region: Region<'m>) -> Testable<Vec<Worker<'m>>> {
-        let ring = |region: Region<'m>| Ring::new(region, self.layout, self.count, self.order);
         let mut workers = Vec::with_capacity(self.cpus.len());
         match self.lists {
             Lists::One => {
-                let shared = ring(region)?.share();
+                let shared = self.list.ring(region)?.share();
                 let shared =
                     shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
                 for &cpu in &self.cpus {
-                    let walk = SharedWalk::new(shared, Visit::Step(self.step))?;
+                    let walk = SharedWalk::new(shared, Visit::Step(self.list.step))?;
                     workers.push(Worker::new(cpu, walk));
                 }
             }
             Lists::Own => {
                 let parts = region.into_bytes().chunks_exact_mut(self.span());
                 for (own, &cpu) in parts.zip(&self.cpus) {
-                    let walk = Walk::new(ring(Region::new(own)?)?, self.step)?;
-                    workers.push(Worker::new(cpu, walk));
+                    workers.push(Worker::new(cpu, self.list.walk(Region::new(own)?)?));
                 }
             }
         }
@@ -192,7 +184,7 @@ impl Setup for CompanySetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         all_different(&self.cpus)?;
-        Ok(Workload::at_once(self.workers(region)?, self.pace, self.count as u64))
+        Ok(Workload::at_once(self.workers(region)?, self.pace, self.list.count as u64))
     }
 }
 
@@ -201,15 +193,8 @@ mod tests {
     use super::*;
 
     fn setup(lists: Lists, cpus: Vec<usize>) -> CompanySetup {
-        CompanySetup {
-            layout: Layout::npad(15),
-            count: 100,
-            order: Order::Random { seed: 7 },
-            step: Step::Inc,
-            lists,
-            cpus,
-            pace: SampleOf::Fastest,
-        }
+        let list = WalkSetup::random(Layout::npad(15), 100 * 128, 7).with(Step::Inc);
+        CompanySetup { list, lists, cpus, pace: SampleOf::Fastest }
     }
 
     /// Returns the sum of all counters in memory after each worker's walk over its list.

@@ -32,7 +32,6 @@ mod together;
 
 family![bandwidth];
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[
     PROGRAM,
     figures::FIG_3_24,

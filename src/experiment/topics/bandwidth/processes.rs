@@ -6,6 +6,7 @@ use crate::experiment::shared::bandwidth::{Background, BesideSetup};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, by_16_bytes};
 use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
+use crate::order;
 use crate::stats::Interval;
 use BackgroundKind::{AsLarge, Nothing, Reader, Writer};
 
@@ -110,11 +111,8 @@ fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
         let all = machine.working_sets().into_iter();
         sizes.extend(all.filter(|&size| size >= 16 << 10 && size <= 8 * cache));
     }
-    sizes.iter_mut().for_each(|size| *size = *size / BLOCK * BLOCK);
-    sizes.retain(|&size| size > 0 && size <= machine.largest);
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    let whole = sizes.into_iter().map(|size| size / BLOCK * BLOCK);
+    order::distinct(whole.filter(|&size| size > 0 && size <= machine.largest))
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {

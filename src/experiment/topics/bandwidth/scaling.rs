@@ -53,9 +53,7 @@ fn numbers(machine: &Machine) -> Vec<usize> {
     }
     let near = cores_of(&at_one_memory(machine)).max(1);
     numbers.extend([near, cores, order.cpus().max(cores)]);
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    order::distinct(numbers)
 }
 
 /// Returns the CPUs in the package and at the memory node of the first thread: they share the

@@ -10,7 +10,6 @@ use crate::experiment::topics::coherence::series;
 use crate::kernel::{IncrementWay, QueueWay};
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CONTENTION, THROUGHPUT, FAIRNESS];
 
 const ADD: &str = "fetch_add";

@@ -13,7 +13,6 @@ use crate::pattern::Layout;
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SITUATIONS];
 
 const LAPS: [(&str, Lap); 3] = [

@@ -3,7 +3,6 @@
 
 use crate::experiment::prelude::*;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, DCA];
 
 const DCBZ: Experiment = Experiment {

@@ -16,7 +16,6 @@ use crate::stats::Interval;
 use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
 
-/// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[PREFETCHW];
 
 const WAYS: [(&str, AcquireWay); 3] =

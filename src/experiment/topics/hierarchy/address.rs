@@ -6,7 +6,6 @@ use crate::experiment::shared::count::Counted;
 use crate::pattern::Rng;
 use crate::sim::{Cache, Design, Geometry, Reference, Split};
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT, KINDS];
 
 fn cache(size: u64, ways: u64) -> Testable<Geometry> {

@@ -7,7 +7,6 @@ use crate::mem::LINE;
 use crate::pattern::Layout;
 use crate::stats::{Interval, Side};
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_5];
 
 /// The longest list: longer than the ways of every L1d to date, and than twice the ways of most.

@@ -5,9 +5,9 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::BurstSetup;
 use crate::kernel::{Alias4K, BURST, Places, StoreAddress, Transfer};
 use crate::mem::{PAGE, Region};
+use crate::order;
 use crate::stats::Interval;
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_6];
 
 /// The series of loads behind a store, whose address is known long before, or becomes known with the
@@ -230,9 +230,7 @@ fn behind(machine: &Machine) -> Vec<usize> {
     let around = [PAGE - 64, PAGE - 8, PAGE - 4, PAGE, PAGE + 4, PAGE + 8, PAGE + 64];
     behind.extend(around);
     behind.extend([FREE, 3 * PAGE / 2, 2 * PAGE - 8, 2 * PAGE, 2 * PAGE + 8]);
-    behind.sort_unstable();
-    behind.dedup();
-    behind
+    order::distinct(behind)
 }
 
 /// Returns whether words at this distance overlap in the low 12 address bits.

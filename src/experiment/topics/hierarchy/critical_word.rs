@@ -7,7 +7,6 @@ use crate::mem::Region;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_30, STRUCT_RULES];
 
 const PAIRS: [(&str, &str, &str); 2] = [

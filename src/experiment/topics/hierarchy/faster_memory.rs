@@ -8,7 +8,6 @@ use crate::model::saved;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The figure of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_32];
 
 const HERE: &str = "Addnext0, NPAD=7";

@@ -5,7 +5,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::compiled::{Compiler, CompilerSetup, SLICES};
 use crate::stats::Interval;
 
-/// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[TABLE_3_1];
 
 /// Numbers of ways, and bytes of a line: the columns of the table.

@@ -13,7 +13,6 @@ use crate::stats::Interval;
 use crate::time::{start, stop};
 use core::hint::black_box;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[INCLUSIVE];
 
 const LOST: &str = "times a hot line is lost";

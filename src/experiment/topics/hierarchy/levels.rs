@@ -9,7 +9,6 @@ use crate::model::Reuse;
 use crate::order;
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
 
 /// The levels, from near to far.

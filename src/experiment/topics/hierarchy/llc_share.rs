@@ -10,9 +10,9 @@ use crate::experiment::shared::lines::LoadSetup;
 use crate::host::Told;
 use crate::kernel::Blocked;
 use crate::mem::{LINE, Region};
+use crate::order;
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LLC_SHARE];
 
 const SYSFS: &str = "share by sysfs, bytes";
@@ -73,11 +73,8 @@ fn blocks(machine: &Machine) -> Vec<usize> {
         sizes.extend(machine.working_sets().into_iter().filter(|&size| size >= 16 << 10));
     }
     let most = largest_block(machine);
-    sizes.retain(|size| (LINE..=most).contains(size));
-    sizes.iter_mut().for_each(|size| *size = *size / LINE * LINE);
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    let fitting = sizes.into_iter().filter(|size| (LINE..=most).contains(size));
+    order::distinct(fitting.map(|size| size / LINE * LINE))
 }
 
 const LLC_SHARE: Experiment = Experiment {

@@ -10,7 +10,6 @@ use crate::stats::Interval;
 /// Why the width of a load shows in its latency.
 const OTHER_PATH: &str = "Loads of different widths take different paths to a vector register.";
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LOAD_TO_USE];
 
 /// The modes that are measured in every level: the simplest mode, and the mode with all parts.

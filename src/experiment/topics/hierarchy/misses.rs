@@ -12,7 +12,6 @@ use crate::sim::{
 };
 use crate::stats::Interval;
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[TABLE_3_2];
 
 const SEQUENTIAL: &str = "sequential";

@@ -10,7 +10,6 @@ use crate::order;
 use crate::pattern::Layout;
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[NODES];
 
 /// The series beside the map; the series of the map are the numbers of the CPUs' nodes. Their x is

@@ -11,7 +11,6 @@ use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 use core::iter::successors;
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];
 
 pub(crate) const RANDOM: &str = "random Inc, NPAD=15";

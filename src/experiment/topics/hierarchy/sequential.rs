@@ -5,7 +5,6 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 
-/// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_10, FIG_3_11, FIG_3_13];
 
 fn cases(machine: &Machine, npads: &[usize]) -> Vec<Case> {

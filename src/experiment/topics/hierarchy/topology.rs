@@ -8,7 +8,6 @@ use crate::experiment::shared::count::CountSetup;
 use crate::host::{Arrangement, Sharing, Told};
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
 
 const CACHE: &str = "bytes of all last-level caches";

@@ -13,7 +13,6 @@ use crate::stats::Interval;
 #[cfg(feature = "std")]
 mod gcc;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOOP_ARRAYS];
 
 const WITHOUT: &str = "compiled without the option";

@@ -2,11 +2,12 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::shared::walk::{CompanySetup, FAR, Lists, latencies, near_and_far};
+use crate::experiment::shared::walk::{
+    CompanySetup, FAR, Lists, WalkSetup, latencies, near_and_far,
+};
 use crate::host::Nearness;
-use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
-use crate::pattern::{Layout, Order};
+use crate::pattern::Layout;
 use crate::stats::Interval;
 
 /// The experiments of this family.
@@ -188,19 +189,12 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
     let Ok(pair) = machine.cpu_order.pair(Nearness::Core) else {
         return Vec::new();
     };
-    let layout = Layout::npad(7);
     let mut cases = Vec::new();
     for bytes in [most_of_l1(machine), machine.in_memory()] {
+        let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed);
         for (series, cpus) in [(ONE, &pair[..1]), (TWO, &pair[..])] {
-            let setup = CompanySetup {
-                layout,
-                count: layout.count(bytes).max(1),
-                order: Order::Random { seed: machine.seed },
-                step: Step::Follow,
-                lists: Lists::Own,
-                cpus: cpus.to_vec(),
-                pace: SampleOf::Slowest,
-            };
+            let (lists, cpus) = (Lists::Own, cpus.to_vec());
+            let setup = CompanySetup { list, lists, cpus, pace: SampleOf::Slowest };
             cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
         }
     }

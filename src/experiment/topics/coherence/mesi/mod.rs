@@ -9,7 +9,6 @@ use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
 mod sharing;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[RULES, FIGURE, sharing::EXPLANATION];
 
 /// The protocol under test.

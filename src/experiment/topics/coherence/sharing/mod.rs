@@ -14,7 +14,6 @@ mod figures;
 const OTHER_MACHINE: &str = "Fewer threads than in the note compete for the line, or a transfer \
                              costs less than between its two sockets.";
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] =
     &[COHERENCE, figures::FIG_1, figures::FIG_6_10, figures::FIG_6_11];
 

@@ -10,7 +10,6 @@ use crate::kernel::RoundTripWay;
 mod matrix;
 pub(crate) mod states;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, states::STATES, matrix::MATRIX];
 
 const WAYS: [(&str, RoundTripWay); 2] =

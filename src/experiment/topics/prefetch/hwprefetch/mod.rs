@@ -13,7 +13,6 @@ use crate::stats::Interval;
 mod boundary;
 mod patterns;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     patterns::TRIGGER,
     patterns::STRIDES,

@@ -15,7 +15,6 @@ pub(super) mod distance;
 mod helper;
 mod hints;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[hints::HINTS, FIG_6_7, distance::DISTANCE, helper::FIG_6_8];
 

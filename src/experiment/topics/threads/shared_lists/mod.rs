@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::cores::on_cores;
-use crate::experiment::shared::walk::{CompanySetup, Lists};
+use crate::experiment::shared::walk::{CompanySetup, Lists, WalkSetup};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -145,19 +145,13 @@ fn setup(
     threads: usize,
     lists: Lists,
 ) -> Option<CompanySetup> {
-    let layout = Layout::npad(15);
     if !fits(machine, bytes, threads, lists) {
         return None;
     }
-    Some(CompanySetup {
-        layout,
-        count: layout.count(bytes).max(1),
-        order: if test.random { Order::Random { seed: machine.seed } } else { Order::Sequential },
-        step: test.step,
-        lists,
-        cpus: machine.cpu_order.of(threads).ok()?,
-        pace: SampleOf::Fastest,
-    })
+    let order = if test.random { Order::Random { seed: machine.seed } } else { Order::Sequential };
+    let list = WalkSetup::follow(Layout::npad(15), bytes, order).with(test.step);
+    let cpus = machine.cpu_order.of(threads).ok()?;
+    Some(CompanySetup { list, lists, cpus, pace: SampleOf::Fastest })
 }
 
 fn cases(machine: &Machine, test: Test) -> Vec<Case> {
