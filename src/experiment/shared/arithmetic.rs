@@ -39,8 +39,7 @@ impl Setup for PendingSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let pending = StoreBufferFill::new(region, self.stores)?;
-        Ok(Workload::steady(pending, 1))
+        Ok(Workload::steady(StoreBufferFill::new(region, self.stores)?, 1))
     }
 }
 
@@ -75,8 +74,7 @@ impl Setup for OrdersSetup {
 
     /// Predicts the lower of two roofs: the arithmetic, which takes as long as in L1d, and the lines.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let vectors = self.arrangement == Arrangement::Apart;
-        let arithmetic = parameters.calibration().orders(vectors)?;
+        let arithmetic = parameters.calibration().orders(self.arrangement == Arrangement::Apart)?;
         let flow = Flow { loaded: self.arrangement.bytes(Orders::BATCH), ..Flow::default() };
         let lines = moved(parameters, self.bytes(), flow, &ROOFS)?;
         let in_l1 = parameters.machine.ranges.l1.holds(self.bytes() as f64);

@@ -50,8 +50,7 @@ impl Setup for BandwidthSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let vector = self.mover.vector(context)?;
-        let bandwidth = Bandwidth::new(region, self.motion, vector)?;
+        let bandwidth = Bandwidth::new(region, self.motion, self.mover.vector(context)?)?;
         let period = bandwidth.pass();
         Ok(Workload::steady(bandwidth, period))
     }

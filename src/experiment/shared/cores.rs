@@ -56,6 +56,5 @@ pub(crate) fn not_all_cores(what: &str, timed: usize, cores: usize) -> Untestabl
 
 /// Returns the largest measured number of threads that each have a core, if there are two cores.
 pub(crate) fn most(e: &Evidence<'_>) -> Testable<usize> {
-    let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
-    e.machine.cpu_order.at_least(2).map(|()| threads)
+    e.machine.cpu_order.at_least(2).map(|()| on_cores(e.machine).into_iter().max().unwrap_or(1))
 }

@@ -111,8 +111,7 @@ impl Setup for CountSetup {
             Found::Published(fact, missing) => {
                 let core = Identity::detect().core();
                 let published = core.and_then(|core| fact(core).value());
-                let missing = || Untestable::because(missing);
-                published.map(f64::from).ok_or_else(missing)
+                published.map(f64::from).ok_or_else(|| Untestable::because(missing))
             }
         };
         number.map(Workload::Count)

@@ -227,8 +227,7 @@ mod tests {
     fn threads_that_share_a_cpu_are_refused() {
         let mut bytes = vec![0; 1 << 16];
         let region = Region::new(&mut bytes).unwrap();
-        let context = Context::here();
-        let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
+        let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &Context::here());
         let reason = refused.unwrap_err().to_string();
         assert!(reason.contains("this needs 3 CPUs, and there are 2"), "{reason}");
     }

@@ -209,8 +209,7 @@ impl Setup for SharedFieldsSetup {
             Ok(Worker { cpu, kernel: self.kernel(touched, words)? })
         };
         let workers = self.words.iter().zip(&self.cpus).map(worker);
-        let workers = workers.collect::<Testable<_>>()?;
-        Ok(Workload::at_once(workers, self.pace, 1))
+        Ok(Workload::at_once(workers.collect::<Testable<_>>()?, self.pace, 1))
     }
 }
 
@@ -238,8 +237,7 @@ mod tests {
         let context = Context::here();
         for way in [WordWay::Atomic, WordWay::Plain] {
             let mut bytes = [7; 256];
-            let region = Region::new(&mut bytes).unwrap();
-            let mut workers = match setup(way).prepare(region, &context) {
+            let mut workers = match setup(way).prepare(Region::new(&mut bytes).unwrap(), &context) {
                 Ok(Workload::Threads { workers, .. }) => workers,
                 other => panic!("{other:?}"),
             };
@@ -271,8 +269,7 @@ mod tests {
         };
         let context = Context::here();
         let mut bytes = [0; 256];
-        let region = Region::new(&mut bytes).unwrap();
-        let refused = setup.prepare(region, &context).unwrap_err();
+        let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context).unwrap_err();
         assert!(refused.to_string().contains("byte 1048576"), "{refused}");
     }
 }

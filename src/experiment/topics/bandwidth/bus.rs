@@ -36,8 +36,7 @@ fn wanted(machine: &Machine, cpus: &[usize]) -> Option<usize> {
         .map(|location| location.last_level)
         .collect();
     let sharers = |level: &usize| of_cpus.iter().filter(|other| *other == level).count();
-    let fewest = of_cpus.iter().map(sharers).min()?;
-    Some((machine.in_memory() / fewest).next_multiple_of(PAGE))
+    Some((machine.in_memory() / of_cpus.iter().map(sharers).min()?).next_multiple_of(PAGE))
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -64,8 +63,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged) -> Judged {
     let alone = e.at(series, 1.0)?;
     let (threads, each) = on_all_cores(e, series)?;
-    let what = format!("`{series}`, each of {threads} threads over one alone");
-    judge(&what, ratio(each, alone)?)
+    judge(&format!("`{series}`, each of {threads} threads over one alone"), ratio(each, alone)?)
 }
 
 /// Judges whether threads in memory get less bandwidth than one thread alone.

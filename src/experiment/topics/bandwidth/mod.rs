@@ -84,8 +84,7 @@ const fn by_16_bytes(bytes: usize, motion: Motion) -> BandwidthSetup {
 /// Returns the case of `bytes` bytes, rounded down to whole blocks; `None` if no block fits.
 fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
     let bytes = whole_blocks(bytes, motion)?;
-    let setup = BandwidthSetup::new(bytes, motion, mover);
-    Some(Case::new(label, bytes as f64, setup))
+    Some(Case::new(label, bytes as f64, BandwidthSetup::new(bytes, motion, mover)))
 }
 
 /// Rounds `bytes` down to whole blocks; `None` if no block fits.
@@ -264,8 +263,7 @@ const PROGRAM: Experiment = Experiment {
              (10 % allowed): in L1d, in L2, in the last level if a measured working set is sure to \
              lie there, and in memory",
             |e| {
-                let llc = Llc.range(e.machine);
-                let is_sure = e.points.iter().any(|point| e.is_sure(llc, point.x));
+                let is_sure = e.points.iter().any(|point| e.is_sure(Llc.range(e.machine), point.x));
                 let places = [L1, L2, Llc, Memory].into_iter();
                 all_of(places.filter(|place| is_sure || *place != Llc).map(|place| {
                     let (width, copy) = widest(e, COPY, place)?;

@@ -136,8 +136,7 @@ fn case(
         return Some(Case::new(label, 1.0, of));
     }
     let cpus = machine.cpu_order.of(threads).ok()?;
-    let setup = BandwidthGroupSetup { of, owner: Owner::Each, cpus };
-    Some(Case::new(label, threads as f64, setup))
+    Some(Case::new(label, threads as f64, BandwidthGroupSetup { of, owner: Owner::Each, cpus }))
 }
 
 /// Returns the largest number of threads that have a core each, and the bandwidth per thread.
@@ -272,8 +271,7 @@ pub(super) const SCALING: Experiment = Experiment {
     },
     curves: |e| {
         let curves = e.curves().into_iter();
-        let of_all = |curve: Curve| Curve { points: totals(curve.points), ..curve };
-        curves.map(of_all).collect()
+        curves.map(|curve: Curve| Curve { points: totals(curve.points), ..curve }).collect()
     },
     claims: &[
         measured(
@@ -391,7 +389,6 @@ mod tests {
         assert_eq!(numbers(&machine(12, false)), [1, 2, 4, 8, 12, 24]);
         assert_eq!(numbers(&machine(12, true)), [1, 2, 3, 4, 6, 8, 12, 24]);
         // Also all cores of the first package.
-        let many = numbers(&machine(128, false));
-        assert_eq!(many, [1, 2, 4, 8, 16, 32, 48, 64, 128, 256]);
+        assert_eq!(numbers(&machine(128, false)), [1, 2, 4, 8, 16, 32, 48, 64, 128, 256]);
     }
 }

@@ -64,8 +64,7 @@ fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> 
     let mut cases = Vec::new();
     for bytes in sizes(machine) {
         for of in OF_FIGURES {
-            let made = kinds.iter().map(|&kind| case(machine, pair, of, kind, bytes));
-            cases.extend(made.flatten());
+            cases.extend(kinds.iter().filter_map(|&kind| case(machine, pair, of, kind, bytes)));
         }
     }
     without_repetition(cases)
@@ -168,10 +167,7 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
             drepper("3.5.1, Figure 3.25"),
             "in memory, each of two hyper-threads reads and writes half as fast as one thread \
              alone (0.4 to 0.65)",
-            |e| {
-                let parts = [(READ, Same, Memory), (WRITE, Same, Memory)];
-                kept(e, hyper_threads, &parts, half)
-            },
+            |e| kept(e, hyper_threads, &[(READ, Same, Memory), (WRITE, Same, Memory)], half),
         )
         .then(0.50, PENTIUM_4),
     ],
@@ -217,10 +213,7 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             drepper("3.5.1, Figure 3.27"),
             "in L1d and L2, two threads that read the same memory each read as fast as one thread \
              alone (0.9 to 1.1)",
-            |e| {
-                let parts = [(READ, Same, L1), (READ, Same, L2)];
-                kept(e, cores, &parts, as_much)
-            },
+            |e| kept(e, cores, &[(READ, Same, L1), (READ, Same, L2)], as_much),
         )
         .then(1.0, "Core 2"),
         // In sizes that would fit L1d both threads compete for the lines, and writes and copies

@@ -175,8 +175,7 @@ const CONTENTION: Experiment = Experiment {
                 let threads = most(e, 2)?;
                 let at = |threads| e.at(&series(ADD, SHARED), threads);
                 let gain = ratio(at(1.0)?, at(threads)?)?.scaled(threads);
-                let what = format!("throughput of {threads} threads over that of one");
-                at_most(&what, gain, 1.1)
+                at_most(&format!("throughput of {threads} threads over that of one"), gain, 1.1)
             },
         ),
         measured(

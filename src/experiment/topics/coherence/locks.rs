@@ -52,8 +52,7 @@ pub(super) fn contend(
     threads: usize,
 ) -> Option<Case> {
     let cpus = machine.cpu_order.of(threads).ok()?;
-    let setup = ContendSetup { way, spacing, cpus };
-    Some(Case::new(series(how, place), threads as f64, setup))
+    Some(Case::new(series(how, place), threads as f64, ContendSetup { way, spacing, cpus }))
 }
 
 /// The model of a lock that passes from thread to thread.
@@ -96,8 +95,7 @@ impl Setup for ContendSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let several = matches!(self.way, Way::Queue(QueueWay::Mcs)) && self.sharers() > 1;
         several.then_some(())?;
-        let turn = parameters.round_trip()?;
-        Some(HANDOVER.forecast(closed_cycle(self.sharers() as f64, 0.0, turn)))
+        Some(HANDOVER.forecast(closed_cycle(self.sharers() as f64, 0.0, parameters.round_trip()?)))
     }
 }
 
@@ -180,8 +178,7 @@ mod tests {
             for spacing in [Spacing::Shared, Spacing::Apart(8), Spacing::Apart(128)] {
                 let setup = mutexes(library, spacing);
                 let mut bytes = [0; 256];
-                let region = Region::new(&mut bytes).unwrap();
-                match setup.prepare(region, &context) {
+                match setup.prepare(Region::new(&mut bytes).unwrap(), &context) {
                     Ok(Workload::Threads { mut workers, .. }) => {
                         assert_eq!(workers.len(), 3);
                         let turns = workers.iter_mut().map(|worker| worker.kernel.run(5));
@@ -242,8 +239,7 @@ mod tests {
         let context = Context::here();
         let setup = queues(QueueWay::Mcs, Spacing::Shared, vec![1, 0, 1]);
         let mut bytes = vec![0; setup.bytes() + 63];
-        let region = Region::new(&mut bytes).unwrap();
-        let refused = setup.prepare(region, &context).unwrap_err();
+        let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context).unwrap_err();
         assert!(refused.0.contains("needs 3 CPUs, and there are 2"), "{refused}");
     }
 }

@@ -66,8 +66,7 @@ fn compare(
     two_cores(e, [THERE, HERE])?;
     let value = ratio(at(way, fetched, held)?, at(way, instead, held))?;
     let held = if held == THERE { "modified there" } else { "shared" };
-    let what = format!("{way}, {held}: {fetched} over {instead}");
-    judge(&what, value, bound)
+    judge(&format!("{way}, {held}: {fetched} over {instead}"), value, bound)
 }
 
 const PREFETCHW: Experiment = Experiment {

@@ -78,8 +78,7 @@ const FIG_6_6: Experiment = Experiment {
         }
         for behind in behind(machine) {
             for (series, known) in BOTH {
-                let setup = AliasSetup { behind, known };
-                cases.push(Case::new(series, behind as f64, setup));
+                cases.push(Case::new(series, behind as f64, AliasSetup { behind, known }));
             }
         }
         cases
@@ -131,12 +130,10 @@ const FIG_6_6: Experiment = Experiment {
              long before the load's, or becomes known with it",
             |e| {
                 let slower = BOTH.map(|(series, _)| {
-                    let free = e.at(series, FREE as f64)?;
-                    Ok((series, ratio(e.at(series, PAGE as f64), free)?))
+                    Ok((series, ratio(e.at(series, PAGE as f64), e.at(series, FREE as f64)?)?))
                 });
                 let most = Extreme::most(slower)?;
-                let what = format!("{}: 4,096 bytes behind over 2,048", most.at);
-                at_least(&what, most.value, FLAT)
+                at_least(&format!("{}: 4,096 bytes behind over 2,048", most.at), most.value, FLAT)
             },
         )
         .failing(
@@ -153,8 +150,7 @@ const FIG_6_6: Experiment = Experiment {
                     let free = e.at(series, FREE as f64);
                     let apart = behind(e.machine).into_iter().filter(|behind| !aliases(*behind));
                     apart.map(move |behind| {
-                        let slower = ratio(e.at(series, behind as f64), free.clone()?)?;
-                        Ok(((series, behind), slower))
+                        Ok(((series, behind), ratio(e.at(series, behind as f64), free.clone()?)?))
                     })
                 });
                 let worst = Extreme::most(slower)?;
@@ -172,8 +168,7 @@ const FIG_6_6: Experiment = Experiment {
              address bits 6 to 4 agree and bits 14 to 7 differ, as at a distance of 16 bytes, \
              where the banks differ",
             |e| {
-                let one_bank = alike(e, 128)?;
-                let slower = ratio(one_bank, alike(e, 16)?)?;
+                let slower = ratio(alike(e, 128)?, alike(e, 16)?)?;
                 at_least("128 bytes apart over 16", slower, FLAT)
             },
         )
@@ -261,7 +256,6 @@ impl Setup for AliasSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let alias = Alias4K::new(region, STORE, STORE + self.behind, self.known)?;
-        Ok(Workload::steady(alias, 1))
+        Ok(Workload::steady(Alias4K::new(region, STORE, STORE + self.behind, self.known)?, 1))
     }
 }

@@ -85,16 +85,14 @@ impl CompilerSetup {
     fn in_all_sets(&self) -> Testable<f64> {
         let cache = format!("{},{},{},", self.line, self.size, self.ways);
         let misses = WHOLE.lines().find_map(|line| line.strip_prefix(&cache));
-        let misses = misses.and_then(|misses| misses.parse().ok());
-        misses.ok_or_else(|| self.no_trace())
+        misses.and_then(|misses| misses.parse().ok()).ok_or_else(|| self.no_trace())
     }
 
     fn in_stored_trace(&self, counts: impl Fn(u64) -> bool) -> Testable<f64> {
         let stored = STORED.iter().find(|(line, _)| *line == self.line);
         let records = stored.and_then(|(_, bytes)| bytes.strip_prefix(MAGIC));
         let records = records.ok_or_else(|| self.no_trace())?;
-        let geometry = Geometry::new(self.size, self.ways, self.line);
-        let mut cache = Cache::new(Design::lru(geometry?));
+        let mut cache = Cache::new(Design::lru(Geometry::new(self.size, self.ways, self.line)?));
         // Sets are independent of each other, so sets that are not counted can be left out.
         let taken = Decoder::default().decode(records, |reference| {
             if counts(reference.address) {
@@ -170,8 +168,7 @@ mod tests {
             for size in (19..=24).map(|log| 1 << log) {
                 let misses = [1, 2, 4, 8].map(|ways| {
                     let of = Compiler::Whole;
-                    let setup = CompilerSetup { of, size, ways, line };
-                    setup.in_all_sets().unwrap()
+                    CompilerSetup { of, size, ways, line }.in_all_sets().unwrap()
                 });
                 assert!(misses.is_sorted_by(|more, fewer| more > fewer), "{misses:?}");
             }

@@ -68,8 +68,8 @@ const FIG_3_32: Experiment = Experiment {
         };
         let ceiling = |_| Ok(saved(1.0, MODULES[1] / MODULES[0]) * 100.0);
         let next = |_| Ok((1333.0 / 800.0 - 1.0) * 100.0);
-        let each = (0..).zip(&FIGURE);
-        let mut cases: Vec<Case> = each
+        let mut cases: Vec<Case> = (0..)
+            .zip(&FIGURE)
             .map(|(index, (log2, ..))| CountSetup::computed(GAIN, index, gain).at(1 << log2))
             .collect();
         cases.push(CountSetup::computed(CEILING, 0, ceiling).at(MODULES[1]));
@@ -147,10 +147,8 @@ const FIG_3_32: Experiment = Experiment {
              that writes, if memory causes all of the extra time over L2",
             |e| {
                 let e = &e.in_time();
-                let place = e.machine.memory_size()?;
-                let far = e.at(HERE, place)?;
-                let near = e.level(HERE, e.machine.ranges.l2)?;
-                let cached = ratio(near, far)?;
+                let far = e.at(HERE, e.machine.memory_size()?)?;
+                let cached = ratio(e.level(HERE, e.machine.ranges.l2)?, far)?;
                 // The time beyond the time in L2, which no other guest shares, is due to memory.
                 let save = |cached: f64| saved(1.0 - cached, 1.2) * 100.0;
                 at_least("percent saved", Interval::new(save(cached.hi), save(cached.lo)), 5.0)

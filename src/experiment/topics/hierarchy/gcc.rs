@@ -184,8 +184,7 @@ const TABLE_3_1: Experiment = Experiment {
              both line sizes of Table 3.1",
             |e| {
                 let shares = with_16_ways().map(|l2 @ (line, _, size)| {
-                    let fewer = misses(e, STORED, (line, 8, size))?;
-                    Ok(((), saved(fewer, misses(e, STORED, l2)?)?))
+                    Ok(((), saved(misses(e, STORED, (line, 8, size))?, misses(e, STORED, l2)?)?))
                 });
                 at_most("saved by ways 9 to 16", Extreme::most(shares)?.value, 1.0 - LESS)
             },
@@ -230,8 +229,7 @@ const TABLE_3_1: Experiment = Experiment {
                     table().filter(|(_, ways, size)| [2, 4].contains(ways) && *size <= CROWDED);
                 let shares = shares.map(|(line, ways, size)| {
                     let of_ways = misses(e, STORED, (line, 2 * ways, size));
-                    let of_size = misses(e, STORED, (line, ways, 2 * size));
-                    Ok(((), ratio(of_ways, of_size)?))
+                    Ok(((), ratio(of_ways, misses(e, STORED, (line, ways, 2 * size)))?))
                 });
                 let least = Extreme::least(shares)?.value;
                 at_least("twice the ways over twice the size, at least", least, 1.0)
@@ -358,14 +356,12 @@ fn falling_with_size(e: &Evidence<'_>, compiler: &str) -> Judged {
 
 fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
     let most = most_left(e, compiler, [1, 2, 1])?;
-    let what = "share of misses left by twice the ways, at most";
-    between(what, most, 0.0, 1.0)
+    between("share of misses left by twice the ways, at most", most, 0.0, 1.0)
 }
 
 fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
     let most = most_left(e, compiler, [2, 1, 1])?;
-    let what = "share of misses left by lines of 64 bytes, at most";
-    at_most(what, most, 1.0)
+    at_most("share of misses left by lines of 64 bytes, at most", most, 1.0)
 }
 
 fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {

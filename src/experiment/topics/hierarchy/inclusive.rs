@@ -85,11 +85,9 @@ const INCLUSIVE: Experiment = Experiment {
             |e| {
                 let lost = losses(e)?;
                 lost.judged(if stated(e.machine)? {
-                    let what = "CPUID says inclusive; times a line is lost";
-                    at_least(what, lost.range, LOSSES)
+                    at_least("CPUID says inclusive; times a line is lost", lost.range, LOSSES)
                 } else {
-                    let what = "CPUID says not inclusive; times a line is lost";
-                    at_most(what, lost.range, LOSSES)
+                    at_most("CPUID says not inclusive; times a line is lost", lost.range, LOSSES)
                 })
             },
         ),
@@ -300,8 +298,7 @@ impl Setup for RetainSetup {
         let slow = undisturbed + (missing - undisturbed) / 2;
 
         let mut lost = 0_u32;
-        let rounds = self.total.div_ceil(stream.len());
-        for _ in 0..rounds {
+        for _ in 0..self.total.div_ceil(stream.len()) {
             for lines in stream.bytes().chunks(BETWEEN * LINE) {
                 for line in lines.iter().step_by(LINE) {
                     black_box(*line);

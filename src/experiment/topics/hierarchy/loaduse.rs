@@ -53,16 +53,14 @@ const LOAD_TO_USE: Experiment = Experiment {
     cases: |machine| {
         let case = |mode: Mode, working_set: usize| {
             let list = WalkSetup::random(Layout::npad(7), working_set, machine.seed);
-            let setup = ChaseSetup { list, mode };
-            Case::new(mode.text(), working_set as f64, setup).in_turn()
+            Case::new(mode.text(), working_set as f64, ChaseSetup { list, mode }).in_turn()
         };
         let near = inside_l1(machine);
         let mut cases: Vec<Case> = Mode::ALL.into_iter().map(|mode| case(mode, near)).collect();
         let ranges = &machine.ranges;
         let beyond = machine.one_a_range().into_iter();
         for bytes in beyond.filter(|&bytes| !ranges.l1.holds(bytes as f64)) {
-            let pair = EVERYWHERE.map(|mode| case(mode, bytes).in_large_pages());
-            cases.extend(pair);
+            cases.extend(EVERYWHERE.map(|mode| case(mode, bytes).in_large_pages()));
         }
         cases
     },
@@ -182,8 +180,7 @@ fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
 /// times and the time of `than`.
 fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
     let x = inside_l1(e.machine) as f64;
-    let here = Range::at(x);
-    let longer = paired(e, mode.text(), than.text(), here)?;
+    let longer = paired(e, mode.text(), than.text(), Range::at(x))?;
     let cycles = e.at(than.text(), x)?.middle();
     Ok(Interval::new((longer.lo - 1.0) * cycles, (longer.hi - 1.0) * cycles))
 }

@@ -245,8 +245,7 @@ impl Setup for NodeSetup {
                 (Box::new(stream), period)
             }
         };
-        let worker = Worker { cpu: self.cpu, kernel };
-        Ok(Workload::at_once(vec![worker], SampleOf::First, period))
+        Ok(Workload::at_once(vec![Worker { cpu: self.cpu, kernel }], SampleOf::First, period))
     }
 }
 
@@ -357,8 +356,7 @@ fn of_pairs(e: &Evidence<'_>) -> Testable<Vec<Quotient>> {
     for (from, _) in from.into_iter().filter(|(node, _)| to.contains(node)) {
         let own = walk(e, from, from)?;
         for &to in to.iter().filter(|node| **node != from) {
-            let value = ratio(walk(e, from, to)?, &own)?;
-            quotients.push(((from, to), value));
+            quotients.push(((from, to), ratio(walk(e, from, to)?, &own)?));
         }
     }
     Ok(quotients)

@@ -36,8 +36,7 @@ const FIG_3_4: Experiment = Experiment {
         columns: &[("value", "random write")],
     }]),
     cases: |machine| {
-        let sizes = machine.working_sets().into_iter();
-        sizes.map(|bytes| case(machine, RANDOM, bytes)).collect()
+        machine.working_sets().into_iter().map(|bytes| case(machine, RANDOM, bytes)).collect()
     },
     events: events::WALK,
     claims: &[
@@ -70,8 +69,7 @@ const FIG_3_4: Experiment = Experiment {
             "the time of random writes rises in steps at the sizes of L1d and of the last level, \
              within a factor of 2",
             |e| {
-                let points = into_memory(e)?;
-                let found = steps_by_ends(&points, e.machine.ranges.memory.lo);
+                let found = steps_by_ends(&into_memory(e)?, e.machine.ranges.memory.lo);
                 let level = last_known(e.machine).map_or(3, |last| last.level.max(2));
                 let (first, last) = (usable(e.machine, 1)?, usable(e.machine, level)?);
                 // A shared cache may have less room for this core while the curve is measured than it
@@ -134,8 +132,7 @@ fn step_between(
         .iter()
         .filter_map(|steps| {
             // Of steps that are equally near, the first in this order: the last step of the curve.
-            let nearest = steps.iter().rev().copied();
-            nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+            steps.iter().rev().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
         })
         .collect();
     let (unit, bytes) = if least >= 1048576.0 { ("MiB", 1048576.0) } else { ("KiB", 1024.0) };
@@ -414,10 +411,8 @@ const FIG_3_14: Experiment = Experiment {
              more, as in Figure 3.14, and the time of a sequential step grows less",
             |e| {
                 let e = e.in_time();
-                let growth = |series| {
-                    let near = e.level(series, e.machine.ranges.l2)?;
-                    ratio(e.in_memory(series), near)
-                };
+                let growth =
+                    |series| ratio(e.in_memory(series), e.level(series, e.machine.ranges.l2)?);
                 all_of([
                     at_least("memory over L2 at random", growth(RANDOM), GROWTH),
                     at_most("memory over L2 in sequence", growth(SEQUENTIAL), GROWTH),

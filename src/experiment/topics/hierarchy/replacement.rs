@@ -45,8 +45,7 @@ pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases =
         vec![case(HELD, (0..held).collect()), case(LOST, (0..many).flat_map(row).collect())];
     cases.extend(sequences(ways).iter().map(|sequence| {
-        let series = format!("{SEQUENCE}{}", sequence.letters());
-        case(&series, sequence.lines.clone())
+        case(&format!("{SEQUENCE}{}", sequence.letters()), sequence.lines.clone())
     }));
     cases
 }
@@ -94,8 +93,7 @@ pub fn replaced(e: &Evidence<'_>) -> Testable<Replaced> {
     if measured.is_empty() {
         return Err(Untestable(format!("no sequence was measured in a set of {ways} ways")));
     }
-    let known = known(&measured, ways);
-    infer::replacement(&missed, &known)
+    infer::replacement(&missed, &known(&measured, ways))
         .ok_or_else(|| Untestable("no sequence of loads was measured".to_owned()))
 }
 
@@ -120,8 +118,7 @@ pub(crate) const LRU: Claim = measured(
 
 fn judge(e: &Evidence<'_>) -> Judged {
     let found = replaced(e)?;
-    let lru = found.value.contains(&LRU_NAME);
-    let verdict = match (lru, found.value.len()) {
+    let verdict = match (found.value.contains(&LRU_NAME), found.value.len()) {
         (true, 1) if found.confidence >= SURE => Verdict::Holds,
         // If no policy explains the times, the cause may be noise or an unknown policy.
         (false, 1..) if found.confidence >= SURE => Verdict::DoesNotHold,
@@ -257,17 +254,14 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     for seed in 0..beginnings {
         let mut set = Cache::new(Design::lru(geometry).replacing(replacement));
         // Returns 1 for a miss and 0 for a hit.
-        let mut access = |number: u8| {
-            let load = Reference::load(u64::from(number) * line, 8);
-            u64::from(!set.reference(load))
-        };
+        let mut access =
+            |number: u8| u64::from(!set.reference(Reference::load(u64::from(number) * line, 8)));
         let mut rng = Rng::new(seed);
         for _ in 0..17 * seed {
             access(sequence.lines[rng.below(sequence.lines.len())]);
         }
         let mut take = |rounds: usize| -> u64 {
-            let numbers = sequence.lines.repeat(rounds);
-            numbers.into_iter().map(&mut access).sum()
+            sequence.lines.repeat(rounds).into_iter().map(&mut access).sum()
         };
         take(SETTLING);
         let misses = take(rounds) as f64 / rounds as f64;

@@ -61,8 +61,7 @@ const FIG_3_10: Experiment = Experiment {
              step in L1d",
             |e| {
                 let e = e.in_time();
-                let near = e.level("NPAD=0", e.machine.ranges.l1)?;
-                let slower = ratio(e.in_memory("NPAD=0"), near)?;
+                let slower = ratio(e.in_memory("NPAD=0"), e.level("NPAD=0", e.machine.ranges.l1)?)?;
                 let judged = at_most("memory over L1d", slower, 4.0);
                 // Between this and the threshold the walk also waits for memory.
                 match slower.hi < KEPT_UP {
@@ -322,8 +321,7 @@ const FIG_3_13: Experiment = Experiment {
             "in L2, a walk that adds the next element to each (Addnext0) takes as long as a walk \
              that only reads (0.9 to 1.1 times)",
             |e| {
-                let l2 = e.machine.ranges.l2;
-                let slower = paired(e, "Addnext0", "Follow", l2);
+                let slower = paired(e, "Addnext0", "Follow", e.machine.ranges.l2);
                 between("Addnext0 over Follow", slower, 0.9, 1.1)
             },
         )
@@ -364,6 +362,5 @@ const FIG_3_13: Experiment = Experiment {
 /// Returns the memory size as a range. Its times do not depend on how much of a shared last level
 /// the ladder found.
 fn memory(e: &Evidence<'_>) -> Testable<Range> {
-    let x = e.machine.memory_size()?;
-    Ok(Range::at(x))
+    Ok(Range::at(e.machine.memory_size()?))
 }

@@ -216,8 +216,7 @@ const ARRANGEMENT: Experiment = Experiment {
             an arrangement that its host chooses. D44 tests what sharing costs, and X12 what it \
             saves.",
     cases: |_| {
-        let arranged = CountSetup::asked(ARRANGED, 0, |host, _| Ok(number(host.arrangement()?)));
-        vec![arranged.at(0.0)]
+        vec![CountSetup::asked(ARRANGED, 0, |host, _| Ok(number(host.arrangement()?))).at(0.0)]
     },
     claims: &[
         // The four ways: separate L2 caches and none beyond; one L2 for a dual core; one L2 for

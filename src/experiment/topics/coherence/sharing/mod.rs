@@ -343,8 +343,7 @@ fn factors(e: &Evidence<'_>) -> Vec<Curve> {
     let Ok(threads) = most(e) else { return Vec::new() };
     let bar = |index: usize, place: &str| {
         let at = |place| e.at(&series(WAYS[index].0, place), threads as f64);
-        let factor = ratio(at(place), at(PADDED)).ok()?;
-        Some(((index + 1) as f64, factor))
+        Some(((index + 1) as f64, ratio(at(place), at(PADDED)).ok()?))
     };
     let labels =
         ["one place (a) over apart (c)", "dense (b) over apart (c)", "64 B apart over 128 B apart"];

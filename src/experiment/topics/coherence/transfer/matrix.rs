@@ -122,8 +122,7 @@ pub(super) const MATRIX: Experiment = Experiment {
                     )));
                 }
                 let shown = found.value.contains(&last_levels);
-                let numbers = format!("reported: {}", in_words(&last_levels));
-                Ok(judged(&found, shown, &numbers))
+                Ok(judged(&found, shown, &format!("reported: {}", in_words(&last_levels))))
             },
         ),
     ],
@@ -318,10 +317,8 @@ mod tests {
     fn few_cpus_stand_for_every_package_and_for_several_last_levels() {
         assert_eq!(paired(4, [4, 4], false), [0, 1, 2, 3]);
         assert_eq!(paired(32, [32, 32], false), [0, 1, 2, 3, 4, 5, 6, 7]);
-        let sockets = paired(128, [64, 64], false);
-        assert_eq!(sockets, [0, 1, 2, 3, 64, 65, 66, 67]);
-        let chiplets = paired(128, [8, 64], false);
-        assert_eq!(chiplets, [0, 1, 8, 9, 64, 65, 72, 73]);
+        assert_eq!(paired(128, [64, 64], false), [0, 1, 2, 3, 64, 65, 66, 67]);
+        assert_eq!(paired(128, [8, 64], false), [0, 1, 8, 9, 64, 65, 72, 73]);
         assert_eq!(paired(128, [8, 64], true).len(), 64);
         // The system says nothing about shared caches.
         assert_eq!(paired(32, [1, 32], false).len(), 8);

@@ -75,8 +75,7 @@ const ROUND_TRIPS: Experiment = Experiment {
             ours("whether another core's cache is nearer than memory"),
             "a round trip of a line to the nearest core takes less time than two loads from memory",
             |e| {
-                let near = e.machine.cpu_order.nearest_core()?;
-                let trip = e.at(WAYS[0].0, place(near))?;
+                let trip = e.at(WAYS[0].0, place(e.machine.cpu_order.nearest_core()?))?;
                 let memory = e.at(OWN_MISS, 0.0)?.scaled(2.0);
                 at_most("round trip over two misses", ratio(trip, memory), 1.0)
             },
@@ -96,8 +95,7 @@ const ROUND_TRIPS: Experiment = Experiment {
                 all_of(near.windows(2).map(|pair| {
                     let at = |near| e.at(WAYS[0].0, place(near));
                     let longer = ratio(at(pair[1]), at(pair[0]))?;
-                    let what = format!("{} over {}", pair[1].name(), pair[0].name());
-                    at_least(&what, longer, 1.0)
+                    at_least(&format!("{} over {}", pair[1].name(), pair[0].name()), longer, 1.0)
                 }))
             },
         ),
@@ -123,8 +121,7 @@ pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
 
 /// Judges whether a round trip to the nearest core takes more than ten times as long as a hit in L1d.
 pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
-    let near = e.machine.cpu_order.nearest_core()?;
-    let trip = e.at(WAYS[0].0, place(near))?;
+    let trip = e.at(WAYS[0].0, place(e.machine.cpu_order.nearest_core()?))?;
     at_least("round trip over hit", ratio(trip, e.at(OWN_HIT, 0.0)), 10.0)
 }
 
@@ -235,8 +232,7 @@ const QUAD_CORE: Experiment = Experiment {
              as a load from memory: both use the same bus",
             |e| {
                 let (_, far) = across(e)?;
-                let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
-                let longer = ratio(way, e.at(OWN_MISS, 0.0))?;
+                let longer = ratio(e.at(WAYS[0].0, place(far))?.scaled(0.5), e.at(OWN_MISS, 0.0))?;
                 let what = format!("half a round trip, {}, over a miss", far.name());
                 if_told_by_hardware(e, at_least(&what, longer, 0.8))
             },

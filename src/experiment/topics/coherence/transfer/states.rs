@@ -218,8 +218,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
     let readers = equally_near(&machine.cpu_order);
     if readers.len() > 1 {
         let x = readers.len() as f64;
-        let setup = remote(Held::Shared, Want::OwnFenced, readers);
-        cases.push(Case::new(READERS, x, setup));
+        cases.push(Case::new(READERS, x, remote(Held::Shared, Want::OwnFenced, readers)));
     }
     cases
 }

@@ -93,8 +93,7 @@ impl Setup for SwitchedOffSetup {
         // Called first, because it fails on most machines, and laying out the walk takes long.
         let ready = context.host.prefetchers()?;
         let (kernel, period) = self.0.prepare(region, context)?.kernel()?;
-        let off = ready.switch_off()?;
-        let kernel = Box::new(WhileOff { kernel, _off: off });
+        let kernel = Box::new(WhileOff { kernel, _off: ready.switch_off()? });
         Ok(Workload::Steady { kernel, period, beside: None })
     }
 }
@@ -157,8 +156,7 @@ pub(crate) const BACKWARD: Experiment = Experiment {
             drepper("6.3.1"),
             "in memory, a step to the line before costs less than half of a random step",
             |e| {
-                let memory = e.machine.ranges.memory;
-                let level = |label| e.level(label, memory);
+                let level = |label| e.level(label, e.machine.ranges.memory);
                 let share = ratio(level(BACKWARDS), level(RANDOM))?;
                 let over = ratio(level(BACKWARDS), level(FORWARDS))?;
                 let judged = at_most("backwards over random", share, 0.5);

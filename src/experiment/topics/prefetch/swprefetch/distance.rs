@@ -117,8 +117,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                             dial.series
                         )));
                     };
-                    let left = minus(e.at(dial.series, distance as f64)?, work);
-                    let hidden = minus(&latency, left);
+                    let hidden = minus(&latency, minus(e.at(dial.series, distance as f64)?, work));
                     let what = format!("hidden over latency, {}, {distance} ahead", dial.series);
                     parts.push(at_least(&what, signed_ratio(hidden, &latency), 0.8));
                 }
@@ -187,8 +186,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
 /// Returns the time that a miss adds to a step that waits for it.
 fn latency(e: &Evidence<'_>) -> Testable<Reading> {
     e.machine.memory_size()?;
-    let waiting = e.at(PLAIN, NONE)?;
-    let latency = minus(waiting, DIALS[1].step(e)?);
+    let latency = minus(e.at(PLAIN, NONE)?, DIALS[1].step(e)?);
     if latency.lo <= 0.0 {
         return Err(Untestable(format!(
             "a miss in memory costs {latency} core cycles, which is too little to judge",
@@ -207,8 +205,7 @@ fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Testable<Interval> {
     const GOOD: f64 = 1.1;
     let time = |&distance: &usize| Ok((distance as f64, *e.at(dial.series, distance as f64)?));
     let times = dial.distances(e.machine).iter().map(time).collect::<Testable<Vec<_>>>()?;
-    let each = times.iter().map(|point| point.1);
-    let best = each.reduce(Interval::least);
+    let best = times.iter().map(|point| point.1).reduce(Interval::least);
     let best = best.ok_or_else(|| Untestable("no distance was measured".to_owned()))?;
     let first_good = times.iter().position(|point| point.1.hi <= GOOD * best.lo);
     let last = times.len() - 1;
@@ -281,8 +278,7 @@ const COUNTED: Experiment = Experiment {
     plot: Some(Plot::cycles(Axis::log("nodes ahead"), Axis::log("time per step"))),
     cases: |machine| {
         let case = |series, distance, bytes| {
-            let setup = setup(machine, bytes, WORK, by_t0(distance));
-            Case::new(series, distance as f64, setup)
+            Case::new(series, distance as f64, setup(machine, bytes, WORK, by_t0(distance)))
         };
         let far = DISTANCES.map(|distance| case(IN_MEMORY, distance, machine.in_memory()));
         let near = case(IN_L1, FIVE as usize, machine.middle_of(machine.ranges.l1));

@@ -333,8 +333,7 @@ mod tests {
         }
         let setup = setup([first, last]);
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
-        let region = Region::new(&mut bytes).unwrap();
-        let subject = setup.prepare(region, &Context::here()).unwrap();
+        let subject = setup.prepare(Region::new(&mut bytes).unwrap(), &Context::here()).unwrap();
         let Workload::Threads { mut workers, timing: Timing::Helped { limit, .. } } = subject
         else {
             panic!("no helper");
@@ -358,8 +357,7 @@ mod tests {
     fn one_cpu_is_not_enough() {
         let setup = setup([0, 0]);
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
-        let region = Region::new(&mut bytes).unwrap();
-        assert!(setup.prepare(region, &Context::here()).is_err());
+        assert!(setup.prepare(Region::new(&mut bytes).unwrap(), &Context::here()).is_err());
     }
 
     /// A walk that panics releases its helper.

@@ -42,8 +42,7 @@ impl Setup for PrefetchSetup {
         if let Some(ahead) = self.ahead {
             executed(ahead.hint, context)?;
         }
-        let ring = self.list.ring(region)?;
-        let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)?;
+        let walk = PrefetchWalk::new(self.list.ring(region)?, self.ahead, self.work, self.pace)?;
         Ok(Workload::steady(walk, self.list.count as u64))
     }
 
@@ -195,8 +194,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             "in memory, a random walk takes as long with prefetchw 5 nodes ahead as with \
              prefetcht0, within a tenth",
             |e| {
-                let memory = e.machine.ranges.memory;
-                let change = paired(e, HINTED[3].0, &ahead(FIVE), memory)?;
+                let change = paired(e, HINTED[3].0, &ahead(FIVE), e.machine.ranges.memory)?;
                 between("prefetchw over prefetcht0", change, 0.9, 1.1)
             },
         ),
