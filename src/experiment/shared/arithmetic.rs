@@ -46,9 +46,7 @@ impl Setup for PendingSetup {
 /// Orders, and the sum of the unpaid orders. One operation is a batch of 16 orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OrdersSetup {
-    /// Batches of orders.
     pub batches: usize,
-    /// The layout of the orders.
     pub arrangement: Arrangement,
     /// Seed for the prices, and for which orders are paid.
     pub seed: u64,

@@ -17,7 +17,6 @@ pub enum Mover {
 }
 
 impl Mover {
-    /// Returns the vectors that the mover needs.
     fn vector(self, context: &Context) -> Testable<Vector> {
         match self {
             Mover::String => Ok(Vector::Sse2),
@@ -38,7 +37,6 @@ pub struct BandwidthSetup {
 }
 
 impl BandwidthSetup {
-    /// Returns the set-up of `bytes` bytes.
     pub const fn new(bytes: usize, motion: Motion, mover: Mover) -> Self {
         BandwidthSetup { bytes, motion, mover }
     }

@@ -12,11 +12,8 @@ enum Found {
     In(usize, fn(Region<'_>, u64) -> Testable<f64>),
     /// By arithmetic without an argument.
     Alone(fn() -> Testable<f64>),
-    /// By arithmetic.
     Computed(fn(u64) -> Testable<f64>),
-    /// By asking the host.
     Asked(fn(&'static dyn Host, u64) -> Testable<f64>),
-    /// As the host tells it.
     Told(Told),
     /// From the table of cores, with the reason to give if the number is missing.
     Published(fn(&Core) -> Fact<u32>, &'static str),
@@ -63,7 +60,6 @@ impl CountSetup {
         CountSetup::new(name, argument, Found::Asked(ask))
     }
 
-    /// Returns a number that the host tells.
     pub(crate) const fn told(name: &'static str, what: Told) -> Self {
         CountSetup::new(name, 0, Found::Told(what))
     }
@@ -120,9 +116,7 @@ impl Setup for CountSetup {
 
 /// A number, how it is found, and the bounds that a claim gives for it.
 pub(crate) struct Counted {
-    /// The name of the number.
     pub series: &'static str,
-    /// Finds the number.
     pub count: fn() -> Testable<f64>,
     /// The smallest and the largest allowed value.
     pub within: (f64, f64),
@@ -134,7 +128,6 @@ impl Counted {
         Counted::within(series, (said, said), count)
     }
 
-    /// Returns a number that must lie within bounds.
     pub const fn within(
         series: &'static str,
         within: (f64, f64),
@@ -143,7 +136,6 @@ impl Counted {
         Counted { series, count, within }
     }
 
-    /// Returns one case per number.
     pub fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
         let setup = |row: &Counted| CountSetup::new(row.series, 0, Found::Alone(row.count));
         rows.iter().map(move |row| setup(row).at(0.0))

@@ -49,7 +49,6 @@ pub(crate) const BYTES: usize = 16 * PAGE;
 /// Ticks that a line gets to arrive or to leave: several times the latency of any memory.
 const PATIENCE: u64 = 5000;
 
-/// Waits so long.
 pub(crate) fn settle() {
     let begin = start();
     while start() - begin < PATIENCE {}

@@ -10,7 +10,6 @@ use crate::mem::{LINE, Region};
 /// Lines, and a way to fill them. One operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FillSetup {
-    /// Bytes of all lines together.
     pub bytes: usize,
     pub way: FillWay,
 }
@@ -41,7 +40,6 @@ impl Setup for FillSetup {
 /// Lines that are read 16, 32 or 64 bytes at a time. One operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoadSetup {
-    /// Bytes of all lines together.
     pub bytes: usize,
     /// Bytes per load.
     pub width: usize,

@@ -16,10 +16,8 @@ use crate::pattern::Layout;
 use core::arch::x86_64::__m128i;
 use core::hint::black_box;
 
-/// How the other data pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passage {
-    /// No data pass.
     Nothing,
     /// Each line is prefetched with `prefetcht0` some lines ahead, then loaded.
     T0,

@@ -28,11 +28,8 @@ pub enum Touch {
 /// region's: before each shot they are given back to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TouchSetup {
-    /// The size of the pages.
     pub pages: Pages,
-    /// The number of pages.
     pub count: usize,
-    /// How they are touched.
     pub touch: Touch,
 }
 
@@ -126,7 +123,6 @@ impl Shot for TouchShot {
 pub struct TouchGroupSetup {
     /// Pages per thread.
     pub pages: usize,
-    /// The CPU of each thread.
     pub cpus: Vec<usize>,
 }
 

@@ -11,13 +11,9 @@ use crate::pattern::{Layout, Order, Ring};
 /// A ring and a walk along it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkSetup {
-    /// The layout of the elements.
     pub layout: Layout,
-    /// The number of elements.
     pub count: usize,
-    /// The order in which elements are visited.
     pub order: Order,
-    /// The step at each element.
     pub step: Step,
 }
 
@@ -44,7 +40,6 @@ impl WalkSetup {
         })
     }
 
-    /// Returns the same walk with another step.
     pub fn with(self, step: Step) -> Self {
         WalkSetup { step, ..self }
     }
@@ -54,7 +49,6 @@ impl WalkSetup {
         WalkSetup::follow(layout, working_set, Order::Random { seed })
     }
 
-    /// Builds the ring in `region`.
     pub(crate) fn ring<'m>(&self, region: Region<'m>) -> Testable<Ring<'m>> {
         Ok(Ring::new(region, self.layout, self.count, self.order)?)
     }
@@ -125,9 +119,7 @@ pub enum Lists {
 /// Threads that walk lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompanySetup {
-    /// A list, and the walk along it.
     pub list: WalkSetup,
-    /// Whether the threads share one list.
     pub lists: Lists,
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,

@@ -33,7 +33,6 @@ impl Spacing {
 /// and not the measuring CPU's node for all pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoundTripSetup {
-    /// How the threads wait and pass the line on.
     pub way: RoundTripWay,
     /// The CPU of each thread, all different: two threads on one CPU would wait for the scheduler.
     pub cpus: Vec<usize>,
@@ -86,7 +85,6 @@ impl Setup for RoundTripSetup {
     }
 }
 
-/// How a word is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordWay {
     /// `lock xadd`.

@@ -16,11 +16,8 @@ use Threads::{One, Own, Same};
 /// The number of threads of a series, and whether they share their memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Threads {
-    /// One thread.
     One,
-    /// Two threads on the same memory.
     Same,
-    /// Two threads, each with its own memory.
     Own,
 }
 

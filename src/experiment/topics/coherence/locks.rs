@@ -13,7 +13,6 @@ use crate::model::closed_cycle;
 #[cfg(feature = "std")]
 mod turns;
 
-/// The operation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     /// Increments a word, or takes and releases a spin lock.
@@ -24,7 +23,6 @@ pub(super) enum Way {
     Lock(Library),
 }
 
-/// The library of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Library {
     /// `std::sync::Mutex<()>`: 8 bytes.

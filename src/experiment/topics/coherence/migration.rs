@@ -157,14 +157,12 @@ fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Testable<Interv
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 
-/// The lap that is timed, after several laps on the home CPU.
+/// The lap that is timed, after several laps on the home CPU: another lap there, or the first or the
+/// second lap on the other CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lap {
-    /// Another lap on the home CPU.
     Home,
-    /// The first lap on the other CPU.
     First,
-    /// The second lap on the other CPU.
     Second,
 }
 

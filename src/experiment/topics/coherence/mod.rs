@@ -14,7 +14,6 @@ pub(crate) mod transfer;
 
 families![mesi, sharing, migration, transfer, ownership, contention, other_hardware,];
 
-/// Names the series of a way in a place.
 fn series(way: &str, place: &str) -> String {
     format!("{way}, {place}")
 }

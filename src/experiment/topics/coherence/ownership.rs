@@ -168,7 +168,6 @@ struct TakeSetup {
     /// set-up does not bring about.
     held: Held,
     way: AcquireWay,
-    /// How the lines are fetched before.
     fetched: Fetched,
     /// The CPU of the other thread.
     other: usize,
@@ -180,7 +179,6 @@ struct Take {
     others: Others,
 }
 
-/// Returns the words of lines.
 fn words(lines: &[Line]) -> &[AtomicU64] {
     let words = size_of_val(lines) / size_of::<AtomicU64>();
     // SAFETY: a line is an array of this many atomic words and nothing else.

@@ -47,10 +47,8 @@ pub enum Want {
 /// Accesses to lines that other cores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteSetup {
-    /// Which core holds the lines, and in which state.
     pub held: Held,
     pub want: Want,
-    /// The CPUs of the other threads.
     pub others: Vec<usize>,
 }
 
@@ -164,7 +162,6 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Starts a thread on each of `cpus`.
     pub(crate) fn start(host: &dyn Host, table: &Arc<Table>, cpus: &[usize]) -> Result<Self, Lack> {
         let other = |&cpu: &usize| {
             let table = Arc::clone(table);
@@ -191,7 +188,6 @@ impl Others {
     }
 }
 
-/// The measuring thread's side.
 struct Remote {
     table: Arc<Table>,
     others: Others,
@@ -200,7 +196,6 @@ struct Remote {
 }
 
 impl Remote {
-    /// Starts the other threads.
     fn new(host: &dyn Host, setup: &RemoteSetup) -> Result<Self, Lack> {
         let table = Arc::new(Table::new());
         let others = Others::start(host, &table, &setup.others)?;

@@ -28,11 +28,8 @@ pub enum Compiler {
 /// Misses of a compiler in an L2 under LRU, behind L1i and L1d of 32 KiB and 8 ways each.
 #[derive(Clone, Copy, Debug)]
 pub struct CompilerSetup {
-    /// The compiler, and the sets that count.
     pub of: Compiler,
-    /// Bytes of L2.
     pub size: u64,
-    /// Ways of L2.
     pub ways: u64,
     /// Bytes of a line: 32 or 64.
     pub line: u64,

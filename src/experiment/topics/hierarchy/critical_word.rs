@@ -178,7 +178,6 @@ const STRUCT_RULES: Experiment = Experiment {
 #[derive(Clone, Copy, Debug)]
 struct FieldsSetup {
     list: WalkSetup,
-    /// The order in which the fields of a line are read.
     direction: Direction,
 }
 

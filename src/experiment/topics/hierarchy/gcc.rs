@@ -240,7 +240,6 @@ const TABLE_3_1: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Returns the caches of 16 ways.
 fn with_16_ways() -> impl Iterator<Item = L2> {
     let sizes = (WITH_16_WAYS[0]..=WITH_16_WAYS[1]).map(|log| 1 << log);
     LINES.into_iter().flat_map(move |line| sizes.clone().map(move |size| (line, 16, size)))
@@ -275,7 +274,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Returns the caches of Table 3.1.
 fn table() -> impl Iterator<Item = L2> {
     let of_line = |line| WAYS.into_iter().map(move |ways| (line, ways));
     let all = LINES.into_iter().flat_map(of_line);

@@ -123,7 +123,6 @@ const SESTOFT_4: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The rows of the family `reuse`.
 pub(crate) static REUSE: &[Experiment] = &[CACHE_GAIN];
 
 const WITHOUT: &str = "the paper's cycles without a cache";

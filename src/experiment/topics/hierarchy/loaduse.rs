@@ -189,7 +189,6 @@ fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Testable<Interval> {
 #[derive(Clone, Copy, Debug)]
 struct ChaseSetup {
     list: WalkSetup,
-    /// The load and its addressing mode.
     mode: Mode,
 }
 

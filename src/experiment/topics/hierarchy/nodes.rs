@@ -200,7 +200,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The work of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// Walks in random order, one line per element.

@@ -269,7 +269,6 @@ const FIG_3_15: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// The figure of this family.
 pub(crate) static CAPACITY: &[Experiment] = &[FIG_3_14];
 
 pub(crate) const SEQUENTIAL: &str = "sequential Inc, NPAD=15";

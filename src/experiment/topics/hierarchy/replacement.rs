@@ -105,7 +105,6 @@ fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
 /// The least confidence that decides the claim.
 const SURE: f64 = 0.9;
 
-/// The claim about the policy.
 // Most caches evict the least recently used line first.
 pub(crate) const LRU: Claim = measured(
     "D32.2",

@@ -149,9 +149,7 @@ pub enum Compiled {
 /// Set-up of an array that compiled C sums up. An operation is a line of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SumSetup {
-    /// Bytes of the array.
     pub bytes: usize,
-    /// How the sum is compiled.
     pub compiled: Compiled,
 }
 
@@ -249,7 +247,6 @@ fn is_prefetch(line: &str) -> bool {
     line.trim_start().starts_with("prefetch")
 }
 
-/// Counts the prefetches in an assembly source.
 fn prefetches(assembly: &str) -> usize {
     assembly.lines().filter(|line| is_prefetch(line)).count()
 }

@@ -8,9 +8,7 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;
 use alloc::sync::Arc;
 
-/// A lock of a library.
 pub(super) trait Lock: Default + Send + Sync + 'static {
-    /// Takes the lock and releases it.
     fn turn(&self);
 }
 

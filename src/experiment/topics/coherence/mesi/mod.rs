@@ -273,7 +273,6 @@ fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
     caches.messages() - before
 }
 
-/// The line that all events access.
 const LINE: u64 = 0;
 
 /// Returns two caches, the first of which has the line in `state`.

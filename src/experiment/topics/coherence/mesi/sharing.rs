@@ -44,7 +44,6 @@ const PADDED: &str = PLACES[2].0;
 /// Number of Java's `int`s in a line of 64 bytes.
 const A_LINE: u64 = 16;
 
-/// Numbers of cores.
 const CORES: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Returns the requests per operation. The cores make one access each, again and again. `which`
@@ -68,7 +67,6 @@ fn requests(which: u64) -> Testable<f64> {
     Ok(sent.requests() as f64 / (256 * cores) as f64)
 }
 
-/// The progress of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     done: u64,
@@ -97,7 +95,6 @@ impl SimulatedThreads {
         }
     }
 
-    /// Makes the next access of a thread.
     fn access(&mut self, core: usize) {
         let (number, line) = (self.place)(core);
         let value = &mut self.numbers[number];

@@ -131,7 +131,6 @@ pub(super) const MATRIX: Experiment = Experiment {
 
 /// The CPUs of a last level.
 struct Level {
-    /// The location of the first CPU.
     first: CpuLocation,
     /// The numbers of the CPUs, nearest first.
     cpus: Vec<usize>,
@@ -248,7 +247,6 @@ fn paired(e: &Evidence<'_>, trips: &[Trip]) -> Vec<CpuLocation> {
     locations
 }
 
-/// A round trip between two CPUs.
 type Trip = (CpuLocation, CpuLocation, Interval);
 
 /// Returns the measured round trips, each with its two CPUs.

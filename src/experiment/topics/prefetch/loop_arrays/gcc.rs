@@ -9,10 +9,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The compiler's option.
 const OPTION: &str = "-fprefetch-loop-arrays";
 
-/// The function in C.
 const SOURCE: &str = "\
 struct array { const unsigned *first; unsigned long count; };
 unsigned long sum(const struct array *array)

@@ -249,7 +249,6 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The experiments of the family `late_prefetch`.
 pub(crate) static LATE: &[Experiment] = &[COUNTED];
 
 const IN_MEMORY: &str = "in memory";

@@ -220,7 +220,6 @@ impl Setup for HelperSetup {
     }
 }
 
-/// The kernel of the walk.
 struct Walker<'m> {
     walk: SharedWalk<'m>,
     ring: SharedRing<'m>,

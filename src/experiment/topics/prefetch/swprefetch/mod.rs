@@ -25,7 +25,6 @@ const NODE: Layout = Layout::npad(15);
 #[derive(Clone, Copy, Debug)]
 struct PrefetchSetup {
     list: WalkSetup,
-    /// What is prefetched, if anything.
     ahead: Option<Ahead>,
     /// Dependent multiplications per node, 3 core cycles each.
     work: u32,
