@@ -274,6 +274,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
+/// Returns the caches of Table 3.1.
 fn table() -> impl Iterator<Item = L2> {
     let of_line = |line| WAYS.into_iter().map(move |ways| (line, ways));
     let all = LINES.into_iter().flat_map(of_line);

@@ -174,6 +174,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let Ok(Ends { from, to, home, far }) = ends(machine) else { return Vec::new() };
     let bytes = machine.in_memory();
     let case = |series: &str, x: usize, cpu, work, policy| {
+        // Only a page that its CPU touches first lies on the node that `Local` names.
         let touched = policy == MemoryPolicy::Local;
         let setup = NodeSetup { cpu, bytes, work, seed: machine.seed, touched };
         Case::new(series, x as f64, setup).in_large_pages().on_nodes(policy).in_turn()
