@@ -138,8 +138,7 @@ const STORE_FORWARDING: Experiment = Experiment {
             cases.push(case(LINES, trip, HOME + LINE - size / 2, 0));
             cases.push(case(PAGES, trip, PAGE - size / 2, 0));
         }
-        let renamed = Trip::new(8, 8).by(Passing::Renamed);
-        cases.push(case(ONE_OPERAND, renamed, HOME, 0));
+        cases.push(case(ONE_OPERAND, Trip::new(8, 8).by(Passing::Renamed), HOME, 0));
         let general = Trip::new(16, 8).by(Passing::General);
         cases.push(case(GENERAL, general, HOME, 0));
         cases.push(case(GENERAL_END, general, HOME, 8));
@@ -227,8 +226,7 @@ fn case_at(
     store: usize,
     load: isize,
 ) -> Case {
-    let setup = ForwardSetup { trip, store, load };
-    Case::new(series, place(stored, loaded), setup)
+    Case::new(series, place(stored, loaded), ForwardSetup { trip, store, load })
 }
 
 /// Returns the place of a pair of sizes on the axis.

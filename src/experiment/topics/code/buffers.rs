@@ -8,7 +8,6 @@ use crate::infer::{self, Found};
 use crate::pattern::{Between, Listing, Nested, Window};
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[BUFFERS];
 
 /// The row's id.
@@ -282,10 +281,7 @@ const BUFFERS: Experiment = Experiment {
             ),
             "behind a load that waits, at most three quarters as many loads fit as the reorder \
              buffer holds operations",
-            |e| {
-                let share = ratio(held(e, LOADS), held(e, OPERATIONS))?;
-                at_most("loads over operations", share, 0.75)
-            },
+            |e| at_most("loads over operations", ratio(held(e, LOADS), held(e, OPERATIONS)), 0.75),
         )
         .holding(
             "The load queue is full before the reorder buffer is, where every second operation \

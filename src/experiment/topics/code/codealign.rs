@@ -9,7 +9,6 @@ use crate::kernel::{AlignCopies, CodeAlign, Placed};
 use crate::mem::{LINE, Region};
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[CODE_ALIGNMENT];
 
 /// Returns the name of the series of a kind of code.
@@ -44,8 +43,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     cases: |_| {
         let at = |placed| {
             (0..LINE).map(move |offset| {
-                let setup = CodeAlignSetup { placed, offset };
-                Case::new(name(placed), offset as f64, setup)
+                Case::new(name(placed), offset as f64, CodeAlignSetup { placed, offset })
             })
         };
         Placed::ALL.into_iter().flat_map(at).collect()
@@ -164,7 +162,6 @@ fn quickest(offsets: &[(usize, Interval)]) -> Testable<Interval> {
 /// each copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeAlignSetup {
-    /// The kind of code.
     pub placed: Placed,
     /// The byte of the line at which the code starts.
     pub offset: usize,

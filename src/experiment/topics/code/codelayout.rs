@@ -10,7 +10,6 @@ use crate::stats::Interval;
 #[cfg(feature = "std")]
 mod gcc;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[INLINING, BLOCK_ORDER];
 
 const INLINED: &str = "inlined";

@@ -9,7 +9,6 @@ use crate::model::{cycle_of_function, long_cycles};
 use crate::pattern::{Chain, Fill};
 use crate::stats::Interval;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[JUMP_TABLE, FIG_5, PITFALLS];
 
 pub(crate) const UNCHECKED: &str = "k = a[k]";
@@ -51,8 +50,7 @@ const JUMP_TABLE: Experiment = Experiment {
                 }
                 let size = bytes / size_of::<u32>();
                 let fill = Fill::Cycle { seed };
-                let setup = JumpSetup { size, fill, checked };
-                cases.push(Case::new(series, bytes as f64, setup));
+                cases.push(Case::new(series, bytes as f64, JumpSetup { size, fill, checked }));
             }
         }
         cases
@@ -211,10 +209,7 @@ const FIG_5: Experiment = Experiment {
             sestoft("A.1, Figure 5"),
             "the cycle from index 0 of the array 6, 0, 3, 5, 7, 1, 4, 2 has length 8 and covers \
              all 32 bytes",
-            |e| {
-                let length = e.at("cycle length from 0", 8.0)?;
-                between("cycle length", length, 8.0, 8.0)
-            },
+            |e| between("cycle length", e.at("cycle length from 0", 8.0), 8.0, 8.0),
         )
         .then(8.0, ""),
     ],
@@ -258,8 +253,7 @@ const PITFALLS: Experiment = Experiment {
             .into_iter()
             .map(|(series, fill)| {
                 let checked = false;
-                let setup = JumpSetup { size, fill, checked };
-                Case::new(series, bytes as f64, setup)
+                Case::new(series, bytes as f64, JumpSetup { size, fill, checked })
             })
             .collect();
         let count = |series, size: u64, count| {
@@ -283,8 +277,7 @@ const PITFALLS: Experiment = Experiment {
             |e| {
                 all_of(LENGTHS.map(|length| {
                     let x = length as f64;
-                    let cycle = e.at(ONE_CYCLE, x)?;
-                    between(&format!("cycle of {length}"), cycle, x, x)
+                    between(&format!("cycle of {length}"), e.at(ONE_CYCLE, x), x, x)
                 }))
             },
         ),
@@ -299,8 +292,7 @@ const PITFALLS: Experiment = Experiment {
             |e| {
                 let x = SAMPLE as f64;
                 let expected = cycle_of_function(SAMPLE);
-                let mean = e.at(FUNCTION, x)?;
-                between("mean cycle length", mean, 0.9 * expected, 1.1 * expected)
+                between("mean cycle length", e.at(FUNCTION, x), 0.9 * expected, 1.1 * expected)
             },
         ),
         computed(
@@ -380,7 +372,6 @@ fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Testable<f64> {
 pub struct JumpSetup {
     /// Elements of the array.
     pub size: usize,
-    /// How it is filled.
     pub fill: Fill,
     /// Whether every index is checked against the array's length.
     pub checked: bool,

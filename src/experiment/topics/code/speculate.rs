@@ -7,7 +7,6 @@ use crate::mem::{PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use core::hint::black_box;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SPECULATION];
 
 const FREE: &str = "address known early";
@@ -99,8 +98,7 @@ const SPECULATION: Experiment = Experiment {
 fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
     let chain = |series, issue, shared| {
-        let setup = SpeculateSetup { issue, shared, seed };
-        Case::new(series, percent(shared), setup).in_turn()
+        Case::new(series, percent(shared), SpeculateSetup { issue, shared, seed }).in_turn()
     };
     let mut cases = Vec::new();
     for shared in SHARED {

@@ -8,7 +8,6 @@ use crate::model::Spread;
 use crate::stats::Interval;
 use core::mem::offset_of;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[COST_ANALYSIS, MISC];
 
 /// Points, clusters and iterations of the note's run.
@@ -147,8 +146,7 @@ const COST_ANALYSIS: Experiment = Experiment {
 fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
     all_of(NOTED.iter().zip([55.0, 350.0]).enumerate().map(|(machine, (noted, nanos))| {
         let lost = e.at(series, machine as f64)?;
-        let what = format!("ns per read on the {}", noted.name);
-        between(&what, lost, nanos * 0.95, nanos * 1.05)
+        between(&format!("ns per read on the {}", noted.name), lost, nanos * 0.95, nanos * 1.05)
     }))
 }
 

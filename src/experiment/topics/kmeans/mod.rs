@@ -20,7 +20,6 @@ pub(super) static FAMILIES: &[Family] = &[
     Family { name: "kmeans", experiments: ALL },
 ];
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[PROBLEM, LISTS, IN_TURN, AT_ONCE, PADDED, STREAMS];
 
 /// The variants, with the names of their series.

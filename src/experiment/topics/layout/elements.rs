@@ -7,7 +7,6 @@ use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_2];
 
 /// A curve of the figure: its label, the lines per element, and whether the walk is sequential.
@@ -106,8 +105,7 @@ const FIG_6_2: Experiment = Experiment {
             |e| {
                 all_of(SPREADS.iter().map(|spread| {
                     let slower = paired(e, &spread.far(), &spread.near(), e.machine.ranges.l1)?;
-                    let what = format!("two lines over one, {}", spread.label);
-                    between(&what, slower, 0.95, 1.05)
+                    between(&format!("two lines over one, {}", spread.label), slower, 0.95, 1.05)
                 }))
             },
         )
@@ -213,9 +211,7 @@ fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Test
 pub struct PairSetup {
     /// Bytes of all elements together.
     pub working_set: usize,
-    /// Where the elements lie.
     pub layout: Layout,
-    /// Order of the walk.
     pub order: Order,
     /// The two words of an element that are added up, counted from 0.
     pub words: [usize; 2],

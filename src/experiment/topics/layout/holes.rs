@@ -9,7 +9,6 @@ use crate::stats::Interval;
 use core::ffi::{c_int, c_long};
 use core::mem::{offset_of, size_of};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_6_3];
 
 /// The structure of the figure, in C layout.
@@ -200,9 +199,7 @@ fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {
 pub struct PickSetup {
     /// Bytes of an element.
     pub element: usize,
-    /// Number of elements.
     pub count: usize,
-    /// Order of the reads.
     pub order: Order,
 }
 

@@ -14,7 +14,6 @@ use crate::sim::{
 };
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_7_1];
 
 const IN_ORDER: &str = "in order";
@@ -252,10 +251,7 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
     let near = series.iter().map(|(x, _)| *x).find(|x| l1.holds(*x));
     let near = near.ok_or_else(|| Untestable(format!("no list was walked in the {l1}")))?;
     let far = e.machine.memory_size()?;
-    let each = |x| {
-        let cycles = e.at(AT_RANDOM, x)?;
-        ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions))
-    };
+    let each = |x| ratio(e.at(AT_RANDOM, x), e.count(AT_RANDOM, x, Quantity::Instructions));
     at_least("cycles per instruction, memory over L1d", ratio(each(far), each(near)), 10.0)
 }
 
@@ -303,9 +299,7 @@ pub enum Missed {
 /// and a TLB of 256 entries in sets of 4 for pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Core2Setup {
-    /// The walk.
     pub walk: WalkSetup,
-    /// The kind of miss to report.
     pub missed: Missed,
 }
 

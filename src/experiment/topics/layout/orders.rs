@@ -8,7 +8,6 @@ use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
 use core::mem::{offset_of, size_of};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ORDER_SPLIT];
 
 const WHOLE: &str = "whole orders, 64 bytes";

@@ -6,7 +6,6 @@ use crate::mem::LINE;
 use core::hint::black_box;
 use core::mem::size_of;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ALIGNMENT];
 
 /// An object whose type requests the alignment of a line.
@@ -82,8 +81,7 @@ const ALIGNMENT: Experiment = Experiment {
              live: static, on the stack, boxed, in vectors",
             |e| {
                 all_of(PLACES.map(|(place, name)| {
-                    let percent = e.at(ASKED, place as f64)?;
-                    between(&format!("{name}, percent"), percent, 100.0, 100.0)
+                    between(&format!("{name}, percent"), e.at(ASKED, place as f64), 100.0, 100.0)
                 }))
             },
         )

@@ -8,7 +8,6 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
 
 /// Number of accesses in L1d. In X5 they lie two lines apart (8 KiB), so that each straddles two
@@ -356,9 +355,7 @@ fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
 pub struct StraddleSetup {
     /// Where the elements lie. Each has room for one load.
     pub layout: Layout,
-    /// Number of elements.
     pub count: usize,
-    /// Order of the walk.
     pub order: Order,
     /// Bytes of a load: 4, 8, 16, 32 or 64.
     pub width: usize,

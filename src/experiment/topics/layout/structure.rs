@@ -7,7 +7,6 @@ use crate::host::Told;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SIZE_FORMULA, FIG_3_9, STRUCT_L];
 
 const SIZE_FORMULA: Experiment = Experiment {
@@ -108,8 +107,7 @@ const FIG_3_9: Experiment = Experiment {
             "in a random list of 50,000 elements, 48 to 52 % of the links lead to a lower address",
             |e| {
                 let x = LENGTHS[3] as f64;
-                let back = e.at("links back, random", x);
-                between("links back, random", back, 0.48 * x, 0.52 * x)
+                between("links back, random", e.at("links back, random", x), 0.48 * x, 0.52 * x)
             },
         ),
     ],

@@ -10,7 +10,6 @@ use crate::stats::Interval;
 
 family![maps];
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[STRIPED];
 
 /// Operations of the note's run, by all threads together.

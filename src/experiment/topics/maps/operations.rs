@@ -14,7 +14,6 @@ const STRIPES: usize = 32;
 /// Set-up of threads that look up, put and remove keys, starting from an empty map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapSetup {
-    /// The map.
     pub map: MapKind,
     /// Operations of all threads together.
     pub operations: u64,
@@ -141,9 +140,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
 /// next, and then changes for both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapPairSetup {
-    /// The map.
     pub run: MapSetup,
-    /// The other map.
     pub other: MapKind,
     /// The share of the other map's time.
     pub share: f64,
@@ -171,9 +168,7 @@ pub enum MapSize {
 /// Set-up that reports a property of a map's size after a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MapSizeSetup {
-    /// The run.
     pub run: MapSetup,
-    /// The property of the size.
     pub size: MapSize,
 }
 

@@ -15,7 +15,6 @@ family![matmul];
 const OTHER_ORIGINAL: &str = "The original waits for memory to another degree than on the \
                               document's Core 2, and the share follows from that.";
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] =
     &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, misses::MISSES];
 

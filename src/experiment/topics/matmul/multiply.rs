@@ -110,7 +110,6 @@ const OPERATIONS: f64 = 6.0;
 pub struct MatmulSetup {
     /// Number of rows and columns.
     pub side: usize,
-    /// The way.
     pub way: Multiply,
 }
 
@@ -147,9 +146,7 @@ impl Setup for MatmulSetup {
 /// products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DifferenceSetup {
-    /// Number of rows and columns.
     pub side: usize,
-    /// The way.
     pub way: Multiply,
 }
 
@@ -216,7 +213,6 @@ pub enum Traced {
 /// a column's lines are 1.9 times the cache, as the paper's 1000 lines are 1.9 times 32 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MissSetup {
-    /// What is traced.
     pub traced: Traced,
 }
 

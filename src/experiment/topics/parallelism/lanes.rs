@@ -13,7 +13,6 @@ use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
 
 /// The series of the published number for this core.
@@ -136,9 +135,7 @@ fn reached(e: &Evidence<'_>) -> Testable<Interval> {
 pub struct LanesSetup {
     /// Bytes of all rings together.
     pub working_set: usize,
-    /// Number of rings.
     pub lanes: usize,
-    /// The seed of the rings' orders.
     pub seed: u64,
 }
 

@@ -11,7 +11,6 @@ use crate::pattern::Indices;
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[MLP, DEFINITIONS, EXPLANATION];
 
 const CHAINS: &str = "exchanges in n chains";

@@ -31,7 +31,6 @@ pub struct ShuffleSetup {
     pub whole: bool,
     /// How the code that yields an index is reached.
     pub op: Op,
-    /// The seed of the indices.
     pub seed: u64,
 }
 
@@ -61,7 +60,6 @@ pub struct ChainsSetup {
     pub count: usize,
     /// Number of chains, which are independent of each other: 1, 2, 4 or 8.
     pub chains: u32,
-    /// The seed of the indices.
     pub seed: u64,
 }
 

@@ -12,7 +12,6 @@ use crate::stats::Interval;
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[PERFASM];
 
 /// Series of the share of time at the hottest instruction, in percent.
@@ -102,7 +101,6 @@ const EXCHANGES: u64 = 4096;
 /// sampled by a timer that interrupts the shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HottestSetup {
-    /// The shuffle.
     pub of: ShuffleSetup,
     /// The symbol of the code that runs the shuffle.
     pub symbol: &'static str,

@@ -7,7 +7,6 @@ use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SHUFFLE, BUFFERED_SHUFFLE, STAGES];
 
 pub(crate) const LOOKED_UP: &str = "shuffle, index looked up";
@@ -115,8 +114,7 @@ const SHUFFLE: Experiment = Experiment {
             for (series, indices) in
                 [(LOOKED_UP, Indices::Precomputed), (DRAWN, Indices::Generated)]
             {
-                let setup = shuffle(machine, indices, stage);
-                cases.push(Case::new(series, stage as f64, setup));
+                cases.push(Case::new(series, stage as f64, shuffle(machine, indices, stage)));
             }
         }
         let ways = [
@@ -257,8 +255,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
         let mut cases = Vec::new();
         for stage in STAGES_OF_POST {
             let x = stage as f64;
-            let simple = shuffle(machine, Indices::Generated, stage);
-            cases.push(Case::new(DRAWN, x, simple));
+            cases.push(Case::new(DRAWN, x, shuffle(machine, Indices::Generated, stage)));
             cases.push(Case::new(BUFFERED, x, buffered(machine, stage)));
         }
         if machine.full {

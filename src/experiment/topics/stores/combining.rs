@@ -10,7 +10,6 @@ use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::LINE;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 
 const WHOLE: &str = "non-temporal, a line at a time";
@@ -128,8 +127,7 @@ const SET_BYTES: Experiment = Experiment {
              lines are open than write-combining buffers are published for this core",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
-                let found = buffers(e)?;
-                between("buffers found", found, published, published)
+                between("buffers found", buffers(e), published, published)
             },
         ),
         // If write-combining succeeds in filling a whole line, no read is needed at all; a line
@@ -143,8 +141,7 @@ const SET_BYTES: Experiment = Experiment {
                 let whole = e.at(INTERLEAVED, 1.0)?;
                 all_of(PARTS[..3].iter().map(|(series, _, share)| {
                     let slower = ratio(&whole, e.at(series, 1.0))?.scaled(*share);
-                    let what = format!("time of {series} over a full line");
-                    at_least(&what, slower, 1.0)
+                    at_least(&format!("time of {series} over a full line"), slower, 1.0)
                 }))
             },
         ),

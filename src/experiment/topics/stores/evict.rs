@@ -16,7 +16,6 @@ use crate::pattern::Rng;
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];
 
 const INSTRUCTIONS: [Evict; 4] = [Evict::Clflush, Evict::Clflushopt, Evict::Clwb, Evict::Cldemote];
@@ -134,8 +133,7 @@ const FLUSHES: Experiment = Experiment {
              longer than a hit",
             |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
-                let longer = minus(after, before);
-                at_least("core cycles longer", longer, 5.0)
+                at_least("core cycles longer", minus(after, before), 5.0)
             },
         ),
     ],
@@ -257,11 +255,9 @@ pub enum Then {
 pub struct EvictSetup {
     /// The instruction; `None` for the fence alone.
     pub by: Option<Evict>,
-    /// The state of the lines before the run.
     pub state: LineState,
     /// Lines per run, at most [`MOST_LINES`](Self::MOST_LINES).
     pub lines: usize,
-    /// The seed that chooses the lines.
     pub seed: u64,
 }
 
@@ -272,7 +268,6 @@ pub struct ReloadSetup {
     pub state: LineState,
     /// The operation on the line, which gets time to take effect.
     pub then: Then,
-    /// The seed that chooses the lines.
     pub seed: u64,
 }
 

@@ -8,7 +8,6 @@ use crate::kernel::FillWay;
 use crate::mem::LINE;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIRST_TOUCH];
 
 const WRITE: &str = "first write";

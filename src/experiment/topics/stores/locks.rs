@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
 use crate::mem::{LINE, Region};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
 
 const SERIES: &str = "locked addition of 8 bytes";

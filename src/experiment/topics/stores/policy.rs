@@ -12,7 +12,6 @@ use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[POLICIES];
 
 const BACK: &str = "write-back: plain stores";
@@ -274,7 +273,6 @@ impl Policy {
 /// Set-up of stores to one word. An operation is a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RewriteSetup {
-    /// The policy of the stores.
     pub policy: Policy,
 }
 
@@ -305,7 +303,6 @@ impl Setup for RewriteSetup {
 pub struct ReadBackSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// How the lines are filled.
     pub way: FillWay,
 }
 

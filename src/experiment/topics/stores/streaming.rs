@@ -16,7 +16,6 @@ pub mod matrix;
 
 use matrix::MatrixSetup;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[INTRINSICS, matrix::FIG_6_1];
 
 const STORES: [(&str, Temporal); 2] =
@@ -43,10 +42,7 @@ const INTRINSICS: Experiment = Experiment {
     cases: |machine| {
         let mut cases: Vec<Case> = Streamed::ALL
             .into_iter()
-            .map(|store| {
-                let bytes = store.bytes() as f64;
-                Case::new(arrival(store), bytes, ArriveSetup { store })
-            })
+            .map(|store| Case::new(arrival(store), store.bytes() as f64, ArriveSetup { store }))
             .collect();
         // Rows of whole lines, so that every width divides them.
         let bytes = machine.in_memory();
@@ -200,7 +196,6 @@ impl Streamed {
 /// Set-up that fills a page by one kind of store and counts the bytes that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArriveSetup {
-    /// The store.
     pub store: Streamed,
 }
 

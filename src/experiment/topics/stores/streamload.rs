@@ -5,7 +5,6 @@ use crate::experiment::shared::lines::{LoadSetup, no_loads};
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADS];
 
 /// Bytes of a load, and the series of plain and of non-temporal loads.

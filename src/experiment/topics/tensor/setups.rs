@@ -14,11 +14,8 @@ use core::hint::black_box;
 /// Set-up of reads of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorSetup {
-    /// The tensor's dimensions.
     pub shape: Shape,
-    /// How the tensor is stored.
     pub storage: Storage,
-    /// How an element is found.
     pub get: Get,
 }
 
@@ -54,7 +51,6 @@ impl Setup for TensorSetup {
 /// and after. An operation is a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HarnessSetup {
-    /// The tensor that is read.
     pub of: TensorSetup,
     /// Reads per stretch.
     pub reads: u32,
@@ -129,9 +125,7 @@ pub enum Tally {
 /// Set-up that counts over the reads of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TallySetup {
-    /// The tensor that is read.
     pub of: TensorSetup,
-    /// What is counted.
     pub what: Tally,
 }
 

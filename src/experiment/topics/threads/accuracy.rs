@@ -7,7 +7,6 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
 
 /// The experiment's id.

@@ -10,7 +10,6 @@ use crate::model::{HyperThread, least_hit_rate};
 use crate::pattern::Layout;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
 const PAPER: &str = "the formula with the paper's 1.1134";
@@ -109,8 +108,7 @@ const FIG_3_23: Experiment = Experiment {
              with two threads",
             |e| {
                 let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
-                let slope = Interval::exact(rise / 35.0);
-                between("slope of the line", slope, 1.99, 2.01)
+                between("slope of the line", Interval::exact(rise / 35.0), 1.99, 2.01)
             },
         ),
         measured(

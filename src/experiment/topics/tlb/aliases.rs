@@ -12,7 +12,6 @@ use crate::pmu::Quantity;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
 
 /// The place of every case on the axis: only the series varies.
@@ -210,7 +209,6 @@ impl Patched {
 /// Set-up of a function that is called after each write of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PatchSetup {
-    /// The byte that is written.
     pub patched: Patched,
 }
 
@@ -241,7 +239,6 @@ impl Setup for PatchSetup {
 /// Set-up of a line that is read at one address, or at two in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SynonymSetup {
-    /// Whether the line is read at two addresses.
     pub two: bool,
 }
 

@@ -11,7 +11,6 @@ use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 use core::hint::black_box;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[TLB_USAGE];
 
 const KNOWN: &str = "translations in the TLB";
@@ -223,11 +222,9 @@ impl Displaced {
 /// operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DisplaceSetup {
-    /// Where the elements lie.
     pub layout: Layout,
     /// What is displaced before each lap.
     pub displaced: Displaced,
-    /// The seed of the order of the ring.
     pub seed: u64,
 }
 

@@ -7,7 +7,6 @@ use crate::mem::{LINE, PAGE};
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_7_9];
 
 /// The largest reach of a second-level TLB in 4 KiB pages, in bytes: 4,096 entries (Zen 5).

@@ -10,7 +10,6 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LARGE_MEMORY];
 
 pub(super) const BASE: &str = "4 KiB pages";

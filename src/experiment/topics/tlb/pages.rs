@@ -8,7 +8,6 @@ use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
 
 const DENSE: &str = "one per line";

@@ -11,7 +11,6 @@ use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::stats::{Interval, crossing};
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[ENTRIES];
 
 pub(crate) const PAGES: &str = "a line of each page";
@@ -150,9 +149,8 @@ const ENTRIES: Experiment = Experiment {
                         "the second-level TLB has room for {room} pages"
                     )));
                 }
-                let dearer = ratio(e.at(APART, x), e.at(PAGES, x))?;
                 noted(
-                    at_least("16 apart over in a row", dearer, 1.5),
+                    at_least("16 apart over in a row", ratio(e.at(APART, x), e.at(PAGES, x)), 1.5),
                     format!("entries found: {room}"),
                 )
             },
@@ -401,7 +399,6 @@ fn most(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
 /// Set-up of accesses to one line in each of a number of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TranslateSetup {
-    /// The access.
     pub reach: Reach,
     /// Number of pages, a power of two.
     pub pages: usize,

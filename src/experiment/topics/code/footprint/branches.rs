@@ -152,8 +152,7 @@ pub(crate) const LOOPS: Experiment = Experiment {
             for &size in sizes {
                 let count = size - LOOP as usize;
                 let listing = Listing::Straight { filler, count };
-                let setup = RoutineSetup { listing };
-                cases.push(Case::new(name(filler), size as f64, setup));
+                cases.push(Case::new(name(filler), size as f64, RoutineSetup { listing }));
             }
         }
         cases

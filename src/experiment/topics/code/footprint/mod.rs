@@ -15,7 +15,6 @@ use crate::stats::{Interval, Side};
 
 pub(crate) mod branches;
 
-/// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[FOOTPRINT, branches::BRANCHES, branches::LOOPS];
 
 /// Returns the name of the series of a kind of code.
@@ -229,7 +228,6 @@ fn step(e: &Evidence<'_>, filler: Filler, base: f64) -> Testable<(f64, f64)> {
 /// Code that runs again and again. An operation is a round through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RoutineSetup {
-    /// The code of a round.
     pub listing: Listing,
 }
 
@@ -296,8 +294,7 @@ const UNDEFINED: Experiment = Experiment {
         for &count in counts {
             for (series, behind) in [(UD2, Behind::Undefined), (CODE, Behind::Straight)] {
                 let listing = Listing::Indirect(Indirect { count, behind });
-                let setup = RoutineSetup { listing };
-                cases.push(Case::new(series, count as f64, setup).in_turn());
+                cases.push(Case::new(series, count as f64, RoutineSetup { listing }).in_turn());
             }
         }
         cases

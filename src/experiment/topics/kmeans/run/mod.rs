@@ -116,7 +116,6 @@ fn nearest_of(means: impl Iterator<Item = Point>, point: Point) -> usize {
 /// restarts once all means are at rest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KMeansSetup {
-    /// The variant.
     pub way: KMeansWay,
     /// The number of points, taken from the start of the note's.
     pub points: usize,
@@ -175,7 +174,6 @@ impl Setup for KMeansSetup {
 pub struct Clustering {
     /// Iterations until no mean moved by more than 10^-10.
     pub iterations: u64,
-    /// The final means.
     pub means: Vec<Point>,
 }
 
@@ -273,9 +271,7 @@ pub enum Told {
 /// Set-up that reports a number of a whole k-means run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusteringSetup {
-    /// The k-means run.
     pub of: KMeansSetup,
-    /// The number to report.
     pub told: Told,
 }
 

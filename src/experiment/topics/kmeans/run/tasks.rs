@@ -76,7 +76,6 @@ pub(crate) struct Run {
     gate: Gate,
     /// Iterations since the run began.
     iterations: AtomicU64,
-    /// Whether all means are at rest.
     at_rest: AtomicBool,
     /// Whether the run restarts once all means are at rest, so that any number of iterations are
     /// the note's.

@@ -227,8 +227,7 @@ impl StripedWriteMap {
                 }
             }
             let new = Box::into_raw(Box::new(new));
-            let old = self.table.swap(new, Ordering::AcqRel);
-            lock(&self.outgrown).push(old);
+            lock(&self.outgrown).push(self.table.swap(new, Ordering::AcqRel));
         });
     }
 

@@ -161,15 +161,12 @@ fn each_of(
 /// Set-up of stores of one width that sweep a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixSetup {
-    /// Number of rows.
     pub rows: usize,
-    /// Bytes per row.
     pub row_bytes: usize,
     /// Direction of the inner loop.
     pub sweep: Sweep,
     /// Bytes of a store: 4, 8, 16, 32 or 64.
     pub width: usize,
-    /// Whether stores go through the cache or past it.
     pub temporal: Temporal,
 }
 

@@ -14,7 +14,6 @@ use setup::{LoadedSetup, Timed};
 
 mod setup;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADED_LATENCY];
 
 /// The loads: their names, the motions of the other cores, and how often each byte crosses the

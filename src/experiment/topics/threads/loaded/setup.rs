@@ -23,7 +23,6 @@ pub(super) struct LoadedSetup {
     pub(super) bytes: usize,
     /// Bytes of each stream.
     pub(super) stream: usize,
-    /// Order of the walk.
     pub(super) order: Order,
     pub(super) motion: Motion,
     /// Additions after each burst.

@@ -52,8 +52,7 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
                 let threads = most(e)?;
                 all_of(LISTS.map(|(lists, _)| {
                     let slower = slower(e, threads, lists, in_memory(e)?)?;
-                    let what = format!("{} over one", series(threads, lists));
-                    at_least(&what, slower, 0.9)
+                    at_least(&format!("{} over one", series(threads, lists)), slower, 0.9)
                 }))
             },
         ),

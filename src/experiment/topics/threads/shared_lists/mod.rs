@@ -10,7 +10,6 @@ use crate::stats::Interval;
 mod concurrent;
 mod speedup;
 
-/// The experiments of this family.
 pub(crate) static ALL: &[Experiment] = &[
     concurrent::FIG_3_19,
     concurrent::FIG_3_20,
@@ -236,8 +235,7 @@ fn undisturbed(e: &Evidence<'_>) -> Judged {
 fn undisturbed_in(e: &Evidence<'_>, lists: Lists, (name, bytes): (&str, usize)) -> Judged {
     let threads = most(e)?;
     let slower = over_one(e, "", threads, lists, bytes)?;
-    let what = format!("{} over one, {name}", series(threads, lists));
-    at_most(&what, slower, 1.15)
+    at_most(&format!("{} over one, {name}", series(threads, lists)), slower, 1.15)
 }
 
 /// Judges that in memory `threads` threads, each on its own list, take at least `factor` times as
