@@ -345,56 +345,37 @@ mod tests {
 
     #[test]
     fn cheap_calls_of_tiny_loops_are_not_the_end_of_the_return_stack() {
-        // Cycles per call of a Redwood Cove, whose return stack has 24 entries.
-        let per_call = [
-            (4.0, 1.0),
-            (5.0, 1.2),
-            (6.0, 1.17),
-            (8.0, 2.12),
-            (11.0, 2.09),
-            (16.0, 2.07),
-            (22.0, 2.04),
-            (26.0, 2.46),
-            (32.0, 3.03),
+        // Depths, core cycles per call and the return stack that they show: of a Redwood Cove,
+        // whose return stack has 24 entries, and of a Zen 5 in a quick and in a full run.
+        let found: [(&[f64], &[f64], [u32; 2]); 3] = [
+            (
+                &[4.0, 5.0, 6.0, 8.0, 11.0, 16.0, 22.0, 26.0, 32.0],
+                &[1.0, 1.2, 1.17, 2.12, 2.09, 2.07, 2.04, 2.46, 3.03],
+                [22, 25],
+            ),
+            (
+                &[8.0, 9.0, 11.0, 13.0, 16.0, 19.0, 22.0, 26.0, 32.0, 38.0, 45.0],
+                &[2.57, 5.94, 4.85, 3.92, 4.15, 3.67, 3.8, 4.02, 5.22, 8.66, 11.8],
+                [26, 31],
+            ),
+            (
+                &[
+                    12.0, 13.0, 14.0, 16.0, 17.0, 19.0, 20.0, 22.0, 24.0, 26.0, 29.0, 32.0, 34.0,
+                    38.0, 64.0, 98.0,
+                ],
+                &[
+                    4.67, 4.23, 4.97, 3.98, 4.16, 4.45, 3.45, 3.83, 3.82, 4.01, 4.02, 5.25, 6.49,
+                    8.65, 16.85, 20.8,
+                ],
+                [29, 31],
+            ),
         ];
-        let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([22, 25]));
-        // Of a Zen 5, in a quick and in a full run.
-        let per_call = [
-            (8.0, 2.57),
-            (9.0, 5.94),
-            (11.0, 4.85),
-            (13.0, 3.92),
-            (16.0, 4.15),
-            (19.0, 3.67),
-            (22.0, 3.8),
-            (26.0, 4.02),
-            (32.0, 5.22),
-            (38.0, 8.66),
-            (45.0, 11.8),
-        ];
-        let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([26, 31]));
-        let per_call = [
-            (12.0, 4.67),
-            (13.0, 4.23),
-            (14.0, 4.97),
-            (16.0, 3.98),
-            (17.0, 4.16),
-            (19.0, 4.45),
-            (20.0, 3.45),
-            (22.0, 3.83),
-            (24.0, 3.82),
-            (26.0, 4.01),
-            (29.0, 4.02),
-            (32.0, 5.25),
-            (34.0, 6.49),
-            (38.0, 8.65),
-            (64.0, 16.85),
-            (98.0, 20.8),
-        ];
-        let rounds = per_call.map(|(depth, cost)| (depth, Interval::exact(depth * cost)));
-        assert_eq!(return_stack(&rounds).map(|found| found.value), Some([29, 31]));
+        for (depths, costs, entries) in found {
+            let rounds = depths.iter().zip(costs);
+            let rounds: Vec<_> =
+                rounds.map(|(depth, cost)| (*depth, Interval::exact(depth * cost))).collect();
+            assert_eq!(return_stack(&rounds).map(|found| found.value), Some(entries));
+        }
     }
 
     #[test]

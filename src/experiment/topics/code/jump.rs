@@ -252,8 +252,7 @@ const PITFALLS: Experiment = Experiment {
         let mut cases: Vec<Case> = timed
             .into_iter()
             .map(|(series, fill)| {
-                let checked = false;
-                Case::new(series, bytes as f64, JumpSetup { size, fill, checked })
+                Case::new(series, bytes as f64, JumpSetup { size, fill, checked: false })
             })
             .collect();
         let count = |series, size: u64, count| {
@@ -340,19 +339,18 @@ const PITFALLS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-fn chain(region: Region<'_>, size: u64, fill: Fill) -> Testable<Chain<'_>> {
-    Ok(Chain::new(region, size as usize, fill)?)
+fn cycle_length(region: Region<'_>, size: u64, fill: Fill) -> Testable<usize> {
+    Ok(Chain::new(region, size as usize, fill)?.cycle_length())
 }
 
 fn one_cycle(region: Region<'_>, size: u64) -> Testable<f64> {
-    Ok(chain(region, size, Fill::Cycle { seed: 5 })?.cycle_length() as f64)
+    Ok(cycle_length(region, size, Fill::Cycle { seed: 5 })? as f64)
 }
 
 fn mean_of_functions(mut region: Region<'_>, size: u64) -> Testable<f64> {
     let mut sum = 0;
     for seed in 0..TRIALS {
-        let fill = Fill::RandomFunction { seed };
-        sum += chain(region.reborrow(), size, fill)?.cycle_length();
+        sum += cycle_length(region.reborrow(), size, Fill::RandomFunction { seed })?;
     }
     Ok(sum as f64 / TRIALS as f64)
 }
@@ -360,8 +358,7 @@ fn mean_of_functions(mut region: Region<'_>, size: u64) -> Testable<f64> {
 fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Testable<f64> {
     let mut long = 0;
     for seed in 0..TRIALS {
-        let fill = Fill::Permutation { seed };
-        let length = chain(region.reborrow(), size, fill)?.cycle_length();
+        let length = cycle_length(region.reborrow(), size, Fill::Permutation { seed })?;
         long += u32::from(length as f64 >= 0.9 * size as f64);
     }
     Ok(f64::from(long) / TRIALS as f64)

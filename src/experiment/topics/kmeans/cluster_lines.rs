@@ -31,13 +31,9 @@ const NOTED: [Noted; 2] = [
     Noted { name: "Xeon", slower: 6.587 - 0.853, threads: 48.0, memory: 95.0 },
 ];
 
-/// A number of accesses that the slowdown is divided by.
-struct Share {
-    name: &'static str,
-    operations: f64,
-    iterations: f64,
-    find: fn(&Spread) -> f64,
-}
+/// What the slowdown is divided by: the name of the quotient, accesses per iteration, iterations, and whether all
+/// threads together make the accesses or each makes its share.
+type Share = (&'static str, f64, f64, fn(&Spread) -> f64);
 
 const AS_NOTED: &str = "ns per read, as the note divides";
 const READ: &str = "ns per read, all iterations";
@@ -45,20 +41,10 @@ const READ_OF_THREAD: &str = "ns per read of a thread, all iterations";
 const UPDATE_OF_THREAD: &str = "ns per update of a thread, all iterations";
 
 const SHARES: [Share; 4] = [
-    Share { name: AS_NOTED, operations: POINTS * CLUSTERS, iterations: 1.0, find: Spread::wall },
-    Share { name: READ, operations: POINTS * CLUSTERS, iterations: ITERATIONS, find: Spread::wall },
-    Share {
-        name: READ_OF_THREAD,
-        operations: POINTS * CLUSTERS,
-        iterations: ITERATIONS,
-        find: Spread::thread,
-    },
-    Share {
-        name: UPDATE_OF_THREAD,
-        operations: POINTS,
-        iterations: ITERATIONS,
-        find: Spread::thread,
-    },
+    (AS_NOTED, POINTS * CLUSTERS, 1.0, Spread::wall),
+    (READ, POINTS * CLUSTERS, ITERATIONS, Spread::wall),
+    (READ_OF_THREAD, POINTS * CLUSTERS, ITERATIONS, Spread::thread),
+    (UPDATE_OF_THREAD, POINTS, ITERATIONS, Spread::thread),
 ];
 
 fn number(name: &'static str, x: usize, argument: usize, count: fn(u64) -> Testable<f64>) -> Case {
@@ -83,16 +69,12 @@ const COST_ANALYSIS: Experiment = Experiment {
             machines.flat_map(|machine| (0..SHARES.len()).map(move |share| (machine, share)));
         each.map(|(machine, share)| {
             let argument = machine * SHARES.len() + share;
-            number(SHARES[share].name, machine, argument, |argument| {
+            number(SHARES[share].0, machine, argument, |argument| {
                 let argument = argument as usize;
                 let noted = &NOTED[argument / SHARES.len()];
-                let share = &SHARES[argument % SHARES.len()];
-                Ok((share.find)(&Spread {
-                    seconds: noted.slower,
-                    operations: share.operations,
-                    iterations: share.iterations,
-                    threads: noted.threads,
-                }))
+                let (_, operations, iterations, find) = SHARES[argument % SHARES.len()];
+                let (seconds, threads) = (noted.slower, noted.threads);
+                Ok(find(&Spread { seconds, operations, iterations, threads }))
             })
         })
         .collect()

@@ -6,6 +6,7 @@ pub mod run;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::Family;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
+use crate::order;
 use crate::pattern::kmeans::POINTS;
 use crate::stats::Interval;
 use problem::PROBLEM;
@@ -71,9 +72,7 @@ fn tasks(machine: &Machine) -> Vec<usize> {
     if machine.full {
         tasks.extend([2, 4, 8, 16, 32, 48, MOST_TASKS]);
     }
-    tasks.sort_unstable();
-    tasks.dedup();
-    tasks
+    order::distinct(tasks)
 }
 
 /// Returns the CPUs of the threads, one CPU per thread and at most one thread per task.
@@ -150,6 +149,7 @@ const fn plot(reference: &'static [Reference]) -> Option<Plot> {
 const FILE: &str = "sestoft_kmeans_per_point.csv";
 const I7: &str = "i7-4870HQ, 4 cores, Java 8 (2017)";
 const XEON: &str = "2 x Xeon E5-2680 v3, 24 cores, Java 8 (2017)";
+const BOTH: &str = "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core";
 
 const fn reference(
     machine: &'static str,
@@ -327,11 +327,7 @@ const AT_ONCE: Experiment = Experiment {
              as KMeans2P",
             |e| slower_at_once(e, 4, 1.2),
         )
-        .then_between(
-            1.71,
-            7.72,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
-        ),
+        .then_between(1.71, 7.72, BOTH),
         measured(
             "B4.3",
             ours("the note's machines have 4 and 24 cores: do two cores show the slowdown?"),
@@ -393,11 +389,7 @@ const PADDED: Experiment = Experiment {
                 at_most(&format!("padded over 2Q, {}", of_tasks(tasks)), faster, 1.0)
             },
         )
-        .then_between(
-            0.22,
-            0.6,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
-        )
+        .then_between(0.22, 0.6, BOTH)
         .takeaway(
             Shown::Share,
             Touches::Some,

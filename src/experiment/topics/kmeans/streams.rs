@@ -3,8 +3,8 @@
 use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::{ClusteringSetup, KMeansSetup, Told};
 use crate::experiment::topics::kmeans::{
-    I7, ONE_P, OWN, THREE_P, TURNS, TWO_P, TWO_Q, TWO_Q_PADDED, VECTORS, WAYS, XEON, cases, curves,
-    of_tasks, on_cores, over, plot, points, reference, setup, several,
+    BOTH, I7, ONE_P, OWN, THREE_P, TURNS, TWO_P, TWO_Q, TWO_Q_PADDED, VECTORS, WAYS, XEON, cases,
+    curves, of_tasks, on_cores, over, plot, points, reference, setup, several,
 };
 use crate::order;
 
@@ -80,11 +80,7 @@ pub(super) const STREAMS: Experiment = Experiment {
                 }
             },
         )
-        .then_between(
-            0.65,
-            0.96,
-            "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core",
-        )
+        .then_between(0.65, 0.96, BOTH)
         .failing(
             "The parallel streams of KMeans3P cost more than what they share: tasks wait for each \
              other, or for the host.",

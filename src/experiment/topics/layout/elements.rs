@@ -17,10 +17,6 @@ struct Spread {
 }
 
 impl Spread {
-    const fn new(label: &'static str, lines: usize, sequential: bool) -> Self {
-        Spread { label, lines, sequential }
-    }
-
     /// Returns the series with both words in the first line.
     fn near(&self) -> String {
         format!("{}, both words in the first", self.label)
@@ -34,10 +30,10 @@ impl Spread {
 
 /// The three curves of the figure, and a fourth that it does not have.
 const SPREADS: [Spread; 4] = [
-    Spread::new("sequential, 4 lines", 4, true),
-    Spread::new("random, 2 lines", 2, false),
-    Spread::new("random, 4 lines", 4, false),
-    Spread::new("sequential, 2 lines", 2, true),
+    Spread { label: "sequential, 4 lines", lines: 4, sequential: true },
+    Spread { label: "random, 2 lines", lines: 2, sequential: false },
+    Spread { label: "random, 4 lines", lines: 4, sequential: false },
+    Spread { label: "sequential, 2 lines", lines: 2, sequential: true },
 ];
 
 const FIG_6_2: Experiment = Experiment {
@@ -189,9 +185,8 @@ fn ratios(
 /// Returns the greatest ratio of a curve in a range.
 fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Testable<Interval> {
     let inside = ratios(e, spread, |x| range.holds(x))?.into_iter();
-    inside
-        .reduce(Interval::most)
-        .ok_or_else(|| Untestable(format!("`{}` was not measured in the {range}", spread.label)))
+    let none = || Untestable(format!("`{}` was not measured in the {range}", spread.label));
+    inside.reduce(Interval::most).ok_or_else(none)
 }
 
 /// Returns the ratio that `pick` selects, the greatest or the least, of all curves beyond L1d.
@@ -201,9 +196,8 @@ fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Test
     for spread in &SPREADS {
         all.extend(ratios(e, spread, |x| x >= beyond)?);
     }
-    all.into_iter()
-        .reduce(pick)
-        .ok_or_else(|| Untestable("no working set beyond L1d was measured".to_owned()))
+    let none = || Untestable::because("no working set beyond L1d was measured");
+    all.into_iter().reduce(pick).ok_or_else(none)
 }
 
 /// Set-up of a walk along a ring of elements of whole lines that adds up two words of each element.

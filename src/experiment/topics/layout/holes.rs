@@ -1,7 +1,7 @@
 //! Drepper 6.2.1, a structure with a hole: Figure 6.3.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::layout::{Counted, agree, counted};
 use crate::kernel::Gather;
 use crate::mem::{LINE, Region};
 use crate::pattern::{Order, Picks};
@@ -34,9 +34,6 @@ struct Chosen {
     fill: [c_long; 7],
     b: c_int,
 }
-
-/// A counted quantity: its name, its value on this machine, and its value in the figure.
-type Counted = (&'static str, usize, f64);
 
 /// Bytes of all members.
 const MEMBERS: usize = 2 * size_of::<c_int>() + size_of::<[c_long; 7]>();
@@ -179,15 +176,6 @@ const FIG_6_3: Experiment = Experiment {
     ],
     ..Experiment::PLAIN
 };
-
-fn counted((name, value, _): Counted) -> Case {
-    CountSetup::computed(name, value as u64, |value| Ok(value as f64)).at(0.0)
-}
-
-/// Judges that every number equals the figure's.
-fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
-    all_of(numbers.iter().map(|(name, _, wanted)| between(name, e.at(name, 0.0), *wanted, *wanted)))
-}
 
 /// Returns the ratio of a pair of series in memory.
 fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Testable<Interval> {

@@ -5,11 +5,11 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::hierarchy::misses::AHEAD;
 use crate::mem::Region;
+use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
-use crate::sim;
 use crate::sim::{
-    Design, Geometry, GeometryError, Hierarchy, HierarchyDesign, Inclusion, Instructions,
+    self, Design, Geometry, GeometryError, Hierarchy, HierarchyDesign, Inclusion, Instructions,
     LevelDesign, Prefetcher, TlbDesign,
 };
 use crate::stats::Interval;
@@ -131,7 +131,7 @@ const FIG_7_1: Experiment = Experiment {
                 at_most("missed of the lines fetched", of(Missed::L2)?.scaled(1.0 / lines), 0.1)
             },
         )
-        .then(0.017, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        .then(0.017, CORE_2),
         // L1d misses per instruction, random over sequential walk, from 2^18 to 2^23 bytes.
         simulated(
             "F3.4",
@@ -147,7 +147,7 @@ const FIG_7_1: Experiment = Experiment {
                 all_of(parts)
             },
         )
-        .then_between(5.1, 7.0, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        .then_between(5.1, 7.0, CORE_2),
         // TLB misses begin between 2^20 and 2^21 bytes.
         simulated(
             "F3.5",
@@ -174,7 +174,7 @@ const FIG_7_1: Experiment = Experiment {
                 at_least("at random over in order", ratio(each(AT_RANDOM), each(IN_ORDER)), 3.0)
             },
         )
-        .then(4.2, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        .then(4.2, CORE_2),
         // 0.88 cycles per instruction in L1d, 14.3 at 2^29 bytes.
         counted(
             "F3.7",
@@ -183,7 +183,7 @@ const FIG_7_1: Experiment = Experiment {
              L1d, by this CPU's counters",
             cycles_an_instruction,
         )
-        .then(16.3, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        .then(16.3, CORE_2),
     ],
     ..Experiment::PLAIN
 };
@@ -215,12 +215,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
     }
     for (name, order) in orders(machine.seed) {
         // The smallest size lies in L1d, the largest in memory.
-        let mut sizes = machine.few_working_sets(4);
-        sizes.extend(machine.working_sets().first());
-        sizes.sort_unstable();
-        sizes.dedup();
-        let sizes = sizes.into_iter();
-        cases.extend(sizes.map(|bytes| Case::new(name, bytes as f64, walk(bytes, order))));
+        let smallest = machine.working_sets().first().copied();
+        for bytes in order::distinct(machine.few_working_sets(4).into_iter().chain(smallest)) {
+            cases.push(Case::new(name, bytes as f64, walk(bytes, order)));
+        }
     }
     cases
 }

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::arithmetic::OrdersSetup;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::layout::{Counted, agree, counted};
 use crate::order;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
@@ -18,7 +18,7 @@ const ARRANGEMENTS: [(&str, Arrangement); 3] =
     [(WHOLE, Arrangement::Whole), (SPLIT, Arrangement::Split), (APART, Arrangement::Apart)];
 
 /// Bytes as the compiler lays the structures out, and as pahole prints them for C.
-const BYTES: [(&str, usize, f64); 5] = [
+const BYTES: [Counted; 5] = [
     ("bytes of an order", size_of::<WholeOrder>(), 64.0),
     ("bytes before paid", offset_of!(WholeOrder, paid), 8.0),
     ("bytes before buyer", offset_of!(WholeOrder, buyer), 16.0),
@@ -69,11 +69,7 @@ const ORDER_SPLIT: Experiment = Experiment {
     )),
     cases: |machine| {
         let seed = machine.seed;
-        let count = |series, bytes: usize| {
-            CountSetup::computed(series, bytes as u64, |bytes| Ok(bytes as f64)).at(0.0)
-        };
-        let mut cases: Vec<Case> =
-            BYTES.into_iter().map(|(series, bytes, _)| count(series, bytes)).collect();
+        let mut cases: Vec<Case> = BYTES.map(counted).into();
         for bytes in sizes(machine) {
             for (series, arrangement) in ARRANGEMENTS {
                 let setup = OrdersSetup { batches: bytes / BATCH, arrangement, seed };
@@ -82,10 +78,7 @@ const ORDER_SPLIT: Experiment = Experiment {
         }
         cases
     },
-    curves: |e| {
-        let timed = |label: &str| ARRANGEMENTS.iter().any(|(series, _)| *series == label);
-        e.curves_of(|label| timed(label))
-    },
+    curves: |e| e.curves_of(|label| ARRANGEMENTS.iter().any(|(series, _)| *series == label)),
     events: events::WALK,
     claims: &[
         computed(
@@ -93,13 +86,7 @@ const ORDER_SPLIT: Experiment = Experiment {
             ours("the document gives the members of the structure; the sizes follow from the ABI"),
             "an order of section 6.2.1 has 64 bytes with a hole of 7 bytes after paid, and its \
              split-off part has 16 bytes",
-            |e| {
-                all_of(
-                    BYTES.map(|(series, _, wanted)| {
-                        between(series, e.at(series, 0.0), wanted, wanted)
-                    }),
-                )
-            },
+            |e| agree(e, &BYTES),
         ),
         // Fields that the sum does not need are loaded unnecessarily: up to 5 times worse, judging
         // from Figure 3.11.
@@ -173,11 +160,9 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     paired(e, of, to, l1)
 }
 
-/// Returns the ratio of two arrangements at the largest number of orders, which must lie in memory.
-///
-/// # Errors
-/// If whole or split orders do not: the ratio would compare memory with a cache. Split orders, at 16 bytes,
-/// take four times the last level; separate arrays, at 9, then take more than twice.
+/// Returns the ratio of two arrangements at the largest number of orders. Fails if whole or split orders do
+/// not lie in memory: the ratio would compare memory with a cache. Split orders, at 16 bytes, take four times
+/// the last level; separate arrays, at 9, then take more than twice.
 fn far(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     let place = e.machine.place_in_memory(most(e.machine))?;
     e.machine.place_in_memory(most(e.machine) / 4)?;

@@ -5,6 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::{BurstSetup, no_width};
 use crate::kernel::{Places, Transfer, WideChase, Width};
 use crate::mem::{LINE, PAGE, Region};
+use crate::order;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
@@ -65,8 +66,8 @@ const LATENCY: Experiment = Experiment {
                 let spaced = element.spaced(2 * LINE);
                 let paged = element.one_a_page();
                 for (series, layout, count) in [
-                    (lines(width), spaced.skewed(offset), LINES),
-                    (pages(width), paged.skewed(PAGE - LINE + offset), PAGES),
+                    (lines("", width), spaced.skewed(offset), LINES),
+                    (pages("", width), paged.skewed(PAGE - LINE + offset), PAGES),
                 ] {
                     let setup = StraddleSetup { layout, count, order: random, width };
                     cases.push(Case::new(series, offset as f64, setup));
@@ -90,7 +91,7 @@ const LATENCY: Experiment = Experiment {
             "X5.1",
             ours("Figure 6.4 shows one displacement; this test tries every offset"),
             "a load within a line takes the same time at every offset, to 10 %",
-            |e| within_lines(e, lines),
+            |e| within_lines(e, ""),
         ),
         measured(
             "X5.2",
@@ -99,14 +100,14 @@ const LATENCY: Experiment = Experiment {
                  load alone",
             ),
             "a load across two lines takes less than 4 times as long as a load within a line",
-            |e| across_lines(e, lines),
+            |e| across_lines(e, ""),
         ),
         measured(
             "X5.3",
             ours("an access across two pages needs two translations besides two lines"),
             "a load across two pages takes more than 1.1 times as long as a load across two \
              lines",
-            |e| across_pages(e, lines, pages),
+            |e| across_pages(e, ""),
         )
         .failing(
             "The core looks both pages up at once: the end of a page costs no more than the end of \
@@ -161,16 +162,15 @@ const THROUGHPUT: Experiment = Experiment {
     plot: Some(by_offset("time of eight accesses")),
     cases: |machine| {
         let mut cases = Vec::new();
-        for direction in [Transfer::Load, Transfer::Store] {
+        for (prefix, transfer) in [(LOADS, Transfer::Load), (STORES, Transfer::Store)] {
             for width in Width::BYTES {
                 for offset in offsets(machine, width) {
                     let page = PAGE - LINE + offset;
                     for (series, places) in [
-                        (lines(width), Places::sequential(offset, LINE, LINES)),
-                        (pages(width), Places::sequential(page, PAGE, BURSTS_OF_PAGES)),
+                        (lines(prefix, width), Places::sequential(offset, LINE, LINES)),
+                        (pages(prefix, width), Places::sequential(page, PAGE, BURSTS_OF_PAGES)),
                     ] {
-                        let setup = BurstSetup { places, transfer: direction, width };
-                        let series = directed(direction, &series);
+                        let setup = BurstSetup { places, transfer, width };
                         cases.push(Case::new(series, offset as f64, setup));
                     }
                 }
@@ -182,12 +182,9 @@ const THROUGHPUT: Experiment = Experiment {
                 ("scattered", Places::scattered),
             ] {
                 for offset in few(machine) {
-                    let setup = BurstSetup {
-                        places: places(offset, LINE, count),
-                        transfer: direction,
-                        width: 8,
-                    };
-                    let series = directed(direction, &format!("8 bytes, {order} in L2"));
+                    let setup =
+                        BurstSetup { places: places(offset, LINE, count), transfer, width: 8 };
+                    let series = format!("{prefix}8 bytes, {order} in L2");
                     cases.push(Case::new(series, offset as f64, setup).in_large_pages());
                 }
             }
@@ -200,7 +197,7 @@ const THROUGHPUT: Experiment = Experiment {
             "X6.1",
             ours("independent loads show the limit of the ports; dependent loads show the latency"),
             "independent loads within a line take the same time at every offset, to 10 %",
-            |e| within_lines(e, loads),
+            |e| within_lines(e, LOADS),
         ),
         measured(
             "X6.2",
@@ -210,21 +207,21 @@ const THROUGHPUT: Experiment = Experiment {
             ),
             "independent loads across two lines take less than 4 times as long as loads within a \
              line",
-            |e| across_lines(e, loads),
+            |e| across_lines(e, LOADS),
         ),
         measured(
             "X6.3",
             ours("the same question for stores"),
             "independent stores across two lines take less than 4 times as long as stores within a \
              line",
-            |e| across_lines(e, stores),
+            |e| across_lines(e, STORES),
         ),
         measured(
             "X6.4",
             ours("an access across two pages needs two translations besides two lines"),
             "independent loads across two pages take more than 1.1 times as long as loads \
              across two lines",
-            |e| across_pages(e, loads, paged_loads),
+            |e| across_pages(e, LOADS),
         )
         .failing(
             "The core looks both pages up at once: the end of a page costs no more than the end of \
@@ -235,7 +232,7 @@ const THROUGHPUT: Experiment = Experiment {
             ours("an access across two pages needs two translations besides two lines"),
             "independent stores across two pages take more than 1.1 times as long as stores \
              across two lines",
-            |e| across_pages(e, stores, paged_stores),
+            |e| across_pages(e, STORES),
         ),
     ],
     ..Experiment::PLAIN
@@ -245,35 +242,18 @@ const fn by_offset(what: &'static str) -> Plot {
     Plot::cycles(Axis::linear("offset of the access in the line, bytes"), Axis::log(what))
 }
 
+/// The prefixes of the series of loads and of stores in X6. The series of X5 have none.
+const LOADS: &str = "loads of ";
+const STORES: &str = "stores of ";
+
 /// Returns the series of accesses of `width` bytes in one line, or across two lines of one page.
-fn lines(width: usize) -> String {
-    format!("{width} bytes")
+fn lines(prefix: &str, width: usize) -> String {
+    format!("{prefix}{width} bytes")
 }
 
 /// Returns the series of accesses of `width` bytes that begin in the last line of a page.
-fn pages(width: usize) -> String {
-    format!("{width} bytes, the line a page's last")
-}
-
-fn directed(direction: Transfer, series: &str) -> String {
-    let verb = if direction.stores() { "stores" } else { "loads" };
-    format!("{verb} of {series}")
-}
-
-fn loads(width: usize) -> String {
-    directed(Transfer::Load, &lines(width))
-}
-
-fn stores(width: usize) -> String {
-    directed(Transfer::Store, &lines(width))
-}
-
-fn paged_loads(width: usize) -> String {
-    directed(Transfer::Load, &pages(width))
-}
-
-fn paged_stores(width: usize) -> String {
-    directed(Transfer::Store, &pages(width))
+fn pages(prefix: &str, width: usize) -> String {
+    format!("{prefix}{width} bytes, the line a page's last")
 }
 
 /// Returns the measured offsets. A full run has all; a quick run has offset 0, an odd one in the
@@ -283,13 +263,8 @@ fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
         return (0..LINE).collect();
     }
     let last = LINE - width;
-    let mut offsets = vec![0, last, LINE - width / 2, LINE - 1];
-    if last > 0 {
-        offsets.push((last / 2) | 1);
-    }
-    offsets.sort_unstable();
-    offsets.dedup();
-    offsets
+    let middle = (last > 0).then_some((last / 2) | 1);
+    order::distinct([0, last, LINE - width / 2, LINE - 1].into_iter().chain(middle))
 }
 
 /// Returns the measured offsets beyond L1d.
@@ -297,13 +272,10 @@ fn few(machine: &Machine) -> Vec<usize> {
     if machine.full { (0..LINE).step_by(4).collect() } else { vec![0, SPLIT] }
 }
 
-/// Names the series of a width.
-type Named = fn(usize) -> String;
-
 /// Returns the value of every width that the CPU has.
 fn each_width(
     e: &Evidence<'_>,
-    series: Named,
+    series: impl Fn(usize) -> String,
     value: impl Fn(usize) -> Testable<Interval>,
 ) -> impl Iterator<Item = Testable<(usize, Interval)>> {
     let there = move |width: &usize| *width <= ALWAYS || e.series(&series(*width)).is_ok();
@@ -318,7 +290,8 @@ fn across(e: &Evidence<'_>, series: &str) -> Testable<Reading> {
 }
 
 /// Judges the slowest over the quickest of the points whose access lies in one line.
-fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
+fn within_lines(e: &Evidence<'_>, prefix: &str) -> Judged {
+    let series = |width| lines(prefix, width);
     let spread = |width| {
         let inside = |offset: &usize| offset + width <= LINE;
         let first = *e.at(&series(width), 0.0)?;
@@ -335,7 +308,8 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
 }
 
 /// Judges an access across two lines over an aligned access.
-fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
+fn across_lines(e: &Evidence<'_>, prefix: &str) -> Judged {
+    let series = |width| lines(prefix, width);
     let slower = |width| ratio(across(e, &series(width)), e.at(&series(width), 0.0));
     let most = Extreme::most(each_width(e, series, slower))?;
     let what = format!("across two lines over in one, at most, with {} bytes", most.at);
@@ -343,9 +317,10 @@ fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
 }
 
 /// Judges an access across two pages over an access across two lines.
-fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
-    let slower = |width| ratio(across(e, &pages(width)), across(e, &lines(width)));
-    let least = Extreme::least(each_width(e, pages, slower))?;
+fn across_pages(e: &Evidence<'_>, prefix: &str) -> Judged {
+    let series = |width| pages(prefix, width);
+    let slower = |width| ratio(across(e, &series(width)), across(e, &lines(prefix, width)));
+    let least = Extreme::least(each_width(e, series, slower))?;
     let what = format!("across two pages over across two lines, at least, with {} bytes", least.at);
     at_least(&what, least.value, SAME)
 }

@@ -59,10 +59,13 @@ const FIG_3_9: Experiment = Experiment {
         let mut cases = Vec::new();
         for length in LENGTHS {
             for (series, count) in [
-                ("elements on the cycle, sequential", on_cycle as Count),
-                ("elements on the cycle, random", on_random_cycle),
-                ("links back, sequential", links_back),
-                ("links back, random", random_links_back),
+                (
+                    "elements on the cycle, sequential",
+                    (|region, n| on_cycle(region, n, Order::Sequential)) as Count,
+                ),
+                ("elements on the cycle, random", |region, n| on_cycle(region, n, RANDOM)),
+                ("links back, sequential", |region, n| links_back(region, n, Order::Sequential)),
+                ("links back, random", |region, n| links_back(region, n, RANDOM)),
             ] {
                 let bytes = (length * 64) as usize;
                 let setup = CountSetup::in_memory(series, bytes, length, count);
@@ -114,30 +117,19 @@ const FIG_3_9: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
+const RANDOM: Order = Order::Random { seed: 3 };
+
 fn ring(region: Region<'_>, count: u64, order: Order) -> Testable<Ring<'_>> {
     Ok(Ring::new(region, Layout::npad(7), count as usize, order)?)
 }
 
-const RANDOM: Order = Order::Random { seed: 3 };
-
-fn on_cycle(region: Region<'_>, count: u64) -> Testable<f64> {
-    Ok(ring(region, count, Order::Sequential)?.cycle_length() as f64)
-}
-
-fn on_random_cycle(region: Region<'_>, count: u64) -> Testable<f64> {
-    Ok(ring(region, count, RANDOM)?.cycle_length() as f64)
-}
-
-fn links_back(region: Region<'_>, count: u64) -> Testable<f64> {
-    Ok(backward(&ring(region, count, Order::Sequential)?))
-}
-
-fn random_links_back(region: Region<'_>, count: u64) -> Testable<f64> {
-    Ok(backward(&ring(region, count, RANDOM)?))
+fn on_cycle(region: Region<'_>, count: u64, order: Order) -> Testable<f64> {
+    Ok(ring(region, count, order)?.cycle_length() as f64)
 }
 
 /// Counts the links that point to a lower address.
-fn backward(ring: &Ring<'_>) -> f64 {
+fn links_back(region: Region<'_>, count: u64, order: Order) -> Testable<f64> {
+    let ring = ring(region, count, order)?;
     let mut at = ring.cursor();
     let mut back = 0;
     for _ in 0..ring.count() {
@@ -145,7 +137,7 @@ fn backward(ring: &Ring<'_>) -> f64 {
         back += u32::from(next < at);
         at = next;
     }
-    f64::from(back)
+    Ok(f64::from(back))
 }
 
 /// NPAD and the size of an element in bytes on 64-bit machines, as the paper lists them.
@@ -191,15 +183,10 @@ const STRUCT_L: Experiment = Experiment {
                 let expected = f64::from(1 << 20) / bytes;
                 parts.push(between(&format!("NPAD={npad}"), count, expected, expected));
             }
-            parts.push(Ok(Judgement {
-                verdict: if size_of::<*const u8>() == 8 {
-                    Verdict::Holds
-                } else {
-                    Verdict::DoesNotHold
-                },
-                numbers: format!("a pointer has {} bytes", size_of::<*const u8>()),
-                value: None,
-            }));
+            let pointer = size_of::<*const u8>();
+            let verdict = if pointer == 8 { Verdict::Holds } else { Verdict::DoesNotHold };
+            let numbers = format!("a pointer has {pointer} bytes");
+            parts.push(Ok(Judgement::in_words(verdict, numbers)));
             all_of(parts)
         },
     )],

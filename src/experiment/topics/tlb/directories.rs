@@ -1,13 +1,13 @@
 //! Drepper 6.2.4, TLB usage: fewer pages, and fewer page directories.
 
-use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::host::Told;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 use core::hint::black_box;
 
@@ -178,7 +178,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
         // The largest distance comes first, so that the others reuse its reservation.
         for distance in DISTANCES.into_iter().rev() {
-            let setup = DisplaceSetup { layout: layout(distance), displaced, seed: machine.seed };
+            let order = Order::Random { seed: machine.seed };
+            let walk =
+                WalkSetup { layout: layout(distance), count: COUNT, order, step: Step::Follow };
+            let setup = DisplaceSetup { walk, displaced };
             let case = Case::new(series, distance as f64, setup);
             cases.push(case.in_reservation().in_turn());
         }
@@ -222,16 +225,16 @@ impl Displaced {
 /// operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DisplaceSetup {
-    pub layout: Layout,
+    /// A lap over the ring.
+    pub walk: WalkSetup,
     /// What is displaced before each lap.
     pub displaced: Displaced,
-    pub seed: u64,
 }
 
 impl Setup for DisplaceSetup {
     fn bytes(&self) -> usize {
         // The ring begins on a separate page.
-        self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(COUNT)
+        self.displaced.bytes().next_multiple_of(PAGE) + self.walk.bytes()
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
@@ -240,36 +243,32 @@ impl Setup for DisplaceSetup {
             (None, region)
         } else {
             let parts = region.split(other);
-            let (others, ring) = parts
-                .ok_or_else(|| Untestable("the region has no room for other pages".to_owned()))?;
+            let none = || Untestable::because("the region has no room for other pages");
+            let (others, ring) = parts.ok_or_else(none)?;
             (Some(others), ring)
         };
         // Pages that were never written may all share one page of zeros.
         if let Some(others) = &mut others {
             (0..others.len()).step_by(PAGE).for_each(|page| others.set_word(page, 1));
         }
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(ring, self.layout, COUNT, order)?;
-        let walk = Walk::new(ring, Step::Follow)?;
+        let walk = self.walk.walk(ring)?;
         let work = walk.work();
-        let shot = DisplaceShot { walk, period: COUNT as u64, others, displaced: self.displaced };
+        let period = self.walk.count as u64;
+        let shot = DisplaceShot { walk, period, others, displaced: self.displaced };
         Ok(Workload::shot(shot, work))
     }
 
     /// Returns the walk alone, with nothing displaced.
-    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, self.layout, COUNT, order)?;
-        let walk = Walk::new(ring, Step::Follow)?;
-        Ok(Workload::steady(walk, COUNT as u64))
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        self.walk.prepare(region, context)
     }
 
     /// Predicts only dense rings with nothing displaced: displacement is not modelled.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let dense = self.layout == Layout::npad(self.layout.padding());
+        let layout = self.walk.layout;
+        let dense = layout == Layout::npad(layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;
-        let places = Places { count: COUNT, stride: self.layout.stride(), rotating: false };
-        random(parameters, places, None)
+        self.walk.predict(parameters)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::tlb::large::{BASE, GIANT, HUGE};
 use crate::mem::{LINE, PAGE};
+use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 
@@ -164,10 +165,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
     // The claim is therefore about the median of three sizes.
     let largest = beyond_tlbs(machine);
     sizes.extend([largest / 2, largest / 4 * 3, largest].map(|bytes| bytes / LINE * LINE));
-    sizes.sort_unstable();
-    sizes.dedup();
     let mut cases = Vec::new();
-    for bytes in sizes {
+    for bytes in order::distinct(sizes) {
         let x = bytes as f64;
         let case = |series| Case::new(series, x, setup(bytes)).in_turn();
         cases.push(case(BASE).in_its_own_pages());

@@ -63,13 +63,9 @@ fn spread(machine: &Machine, stride: usize) -> usize {
 }
 
 fn walk(machine: &Machine, stride: usize) -> WalkSetup {
-    let seed = machine.seed;
-    WalkSetup {
-        layout: Layout::npad(7).spaced(stride * LINE),
-        count: lines(machine),
-        order: Order::Random { seed },
-        step: Step::Follow,
-    }
+    let layout = Layout::npad(7).spaced(stride * LINE);
+    let order = Order::Random { seed: machine.seed };
+    WalkSetup { layout, count: lines(machine), order, step: Step::Follow }
 }
 
 /// Returns the numbers of threads: one and the number of cores. A full run adds the powers of two
@@ -82,24 +78,17 @@ fn threads(machine: &Machine) -> Vec<usize> {
     numbers
 }
 
-/// Returns the smallest and the largest memory of the walks, in bytes.
-///
-/// # Errors
-/// If the walks differ in nothing, or if their lines, half as many as memory begins with, do not exceed
-/// the last level.
+/// Returns the smallest and the largest memory of the walks, in bytes. Fails if the walks differ in nothing, or if
+/// their lines, half as many as memory begins with, do not exceed the last level.
 fn ends(e: &Evidence<'_>) -> Testable<[f64; 2]> {
-    let strides = strides(e.machine);
-    let at = |stride: usize| spread(e.machine, stride) as f64;
-    match strides.as_slice() {
-        [first, .., last] => {
-            e.machine.memory_size()?;
-            Ok([at(*first), at(*last)])
-        }
-        _ => Err(Untestable(format!(
+    let [first, .., last] = strides(e.machine)[..] else {
+        return Err(Untestable(format!(
             "{} MiB leave no room to spread the lines over: --memory gives more",
             e.machine.largest >> 20
-        ))),
-    }
+        )));
+    };
+    e.machine.memory_size()?;
+    Ok([first, last].map(|stride| spread(e.machine, stride) as f64))
 }
 
 /// Returns the time in 4 KiB pages divided by that in larger pages.

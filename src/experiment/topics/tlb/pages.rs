@@ -5,6 +5,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
+use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
@@ -154,11 +155,8 @@ fn at_pages(pages: usize) -> f64 {
 fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
     let most = if machine.full { 1 << 18 } else { 1 << 14 };
     let most = most.min(machine.largest / PAGE - 1);
-    let mut pages: Vec<usize> = (4..=18).map(|k| 1 << k).collect();
-    pages.extend([FEW_PAGES, 48, 64 + 32]);
-    pages.sort_unstable();
-    pages.retain(|&pages| pages <= most);
-
+    let pages = (4..=18).map(|k| 1 << k).chain([FEW_PAGES, 48, 64 + 32]);
+    let pages = order::distinct(pages.filter(|&pages| pages <= most));
     let line = Layout::npad(7);
     let page = line.one_a_page();
     let case = |series, layout, count| {
@@ -166,7 +164,7 @@ fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
         Case::new(series, at_pages(count), setup).in_its_own_pages()
     };
     let mut cases = Vec::new();
-    for &count in &pages {
+    for count in pages {
         cases.push(case(DENSE, line, count));
         cases.push(case(CONSTANT, page, count));
         cases.push(case(ROTATING, page.rotating(), count));

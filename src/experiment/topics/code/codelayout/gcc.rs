@@ -3,20 +3,9 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::compiler::gcc;
 
-/// How gcc compiles a function with a rare block.
-struct Compiled {
-    /// The level of optimisation.
-    level: &'static str,
-    /// Whether the source calls the condition of the block unlikely.
-    hint: bool,
-}
-
-/// The ways, in the order of the series.
-const COMPILED: [Compiled; 3] = [
-    Compiled { level: "-O2", hint: true },
-    Compiled { level: "-Os", hint: true },
-    Compiled { level: "-O2", hint: false },
-];
+/// The ways in which gcc compiles a function with a rare block, in the order of the series: the level of
+/// optimisation, and whether the source calls the condition of the block unlikely.
+const COMPILED: [(&str, bool); 3] = [("-O2", true), ("-Os", true), ("-O2", false)];
 
 /// The function in C. Comments in the assembly mark its blocks.
 const SOURCE: &str = "\
@@ -45,11 +34,11 @@ const RARE: &str = "# rarely";
 /// Returns 1 if gcc, in this way, puts the rare block behind the function's return, and 0 if the block lies
 /// before it.
 pub(super) fn moved_by_gcc(way: u64) -> Testable<f64> {
-    let compiled = &COMPILED[way as usize];
-    let mut arguments = vec!["-x", "c", compiled.level, "-ffreestanding", "-fno-pic"];
-    arguments.extend(["-fcf-protection=none", "-fno-stack-protector"]);
-    arguments.push("-fno-asynchronous-unwind-tables");
-    if compiled.hint {
+    let (level, hint) = COMPILED[way as usize];
+    let mut arguments =
+        vec!["-x", "c", level, "-ffreestanding", "-fno-pic", "-fcf-protection=none"];
+    arguments.extend(["-fno-stack-protector", "-fno-asynchronous-unwind-tables"]);
+    if hint {
         arguments.push("-DHINT");
     }
     arguments.extend(["-S", "-o", "-"]);
@@ -62,12 +51,10 @@ fn is_behind(assembly: &str) -> Testable<f64> {
     let line = |is: fn(&str) -> bool| assembly.lines().map(str::trim).position(is);
     let rare = line(|line| line == RARE);
     let end = line(|line| line.starts_with("ret"));
-    match rare.zip(end) {
-        Some((rare, end)) => Ok(f64::from(u8::from(rare > end))),
-        None => {
-            Err(Untestable::because("the assembly of gcc has no return, or not the marked block"))
-        }
-    }
+    let behind = rare.zip(end).map(|(rare, end)| f64::from(rare > end));
+    behind.ok_or_else(|| {
+        Untestable::because("the assembly of gcc has no return, or not the marked block")
+    })
 }
 
 #[cfg(test)]

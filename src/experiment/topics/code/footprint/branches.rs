@@ -36,17 +36,16 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         Unit::CyclesPerInstruction,
     )),
     cases: |machine| {
-        let mut cases = Vec::new();
         let step = if machine.full { 1 } else { 2 };
+        let shifts = order::distinct((4..=15).step_by(step).chain([6, 13, 15]));
+        let mut cases = Vec::new();
         for (series, spacing) in SPACINGS {
-            for shift in (4..=15).step_by(step).chain([6, 13, 15]) {
+            for shift in &shifts {
                 let count = 1_usize << shift;
                 let listing = Listing::Jumps { count, spacing };
                 cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
             }
         }
-        order::by(&mut cases, |a, b| a.series.cmp(&b.series).then(a.x.total_cmp(&b.x)));
-        cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
         cases
     },
     events: events::CODE,
@@ -75,9 +74,8 @@ pub(crate) const BRANCHES: Experiment = Experiment {
             ),
             "each of 32,768 jumps costs at least twice as much as each of 64 jumps",
             |e| {
-                let (series, _) = SPACINGS[0];
-                let slower = ratio(e.at(series, MANY), e.at(series, FEW))?;
-                let reach = match reach(e, series)? {
+                let slower = ratio(e.at(EVERY_16_BYTES, MANY), e.at(EVERY_16_BYTES, FEW))?;
+                let reach = match at_full_speed(e)? {
                     (most, Some(fewest)) => {
                         format!("between {most:.0} and {fewest:.0} jumps run at full speed")
                     }
@@ -93,19 +91,13 @@ pub(crate) const BRANCHES: Experiment = Experiment {
 /// The least cost of a jump that does not run at full speed, in multiples of the cost of one of [`FEW`].
 const SLOW: f64 = 2.0;
 
-/// Returns the [`reach`] of jumps that are 16 bytes apart, for the machine sheet.
-#[cfg(feature = "lab")]
-pub(crate) fn at_full_speed(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
-    reach(e, EVERY_16_BYTES)
-}
-
 /// Returns the largest number of jumps that surely run at full speed, and the smallest number that surely
 /// do not, if any. That is where the fastest level of the branch target buffers ends. Further levels
-/// remember more jumps at some cycles each.
-fn reach(e: &Evidence<'_>, series: &str) -> Testable<(f64, Option<f64>)> {
-    let few = e.at(series, FEW)?;
+/// remember more jumps at some cycles each. The jumps are 16 bytes apart.
+pub(crate) fn at_full_speed(e: &Evidence<'_>) -> Testable<(f64, Option<f64>)> {
+    let few = e.at(EVERY_16_BYTES, FEW)?;
     let mut most = FEW;
-    for (x, value) in e.series(series)?.into_iter().filter(|(x, _)| *x > FEW) {
+    for (x, value) in e.series(EVERY_16_BYTES)?.into_iter().filter(|(x, _)| *x > FEW) {
         match ratio(value, &few)?.side_of(SLOW) {
             Side::Below => most = x,
             Side::Across => {}

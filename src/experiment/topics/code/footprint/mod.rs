@@ -10,6 +10,7 @@ use crate::experiment::shared::count::CountSetup;
 use crate::host::Pages;
 use crate::kernel::Routine;
 use crate::mem::{LINE, Region};
+use crate::order;
 use crate::pattern::{Behind, Filler, Indirect, Listing};
 use crate::stats::{Interval, Side};
 
@@ -170,9 +171,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
     if filler != Filler::Nop8 {
         sizes.retain(|&bytes| bytes <= l1i);
     }
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    order::distinct(sizes)
 }
 
 /// Returns the bytes of L1i.

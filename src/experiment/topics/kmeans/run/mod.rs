@@ -139,11 +139,6 @@ impl KMeansSetup {
 }
 
 impl Setup for KMeansSetup {
-    /// Returns 0: points and clusters do not lie in the region.
-    fn bytes(&self) -> usize {
-        0
-    }
-
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
@@ -276,11 +271,6 @@ pub struct ClusteringSetup {
 }
 
 impl Setup for ClusteringSetup {
-    /// Returns 0: the region is not used.
-    fn bytes(&self) -> usize {
-        0
-    }
-
     fn is_count(&self) -> bool {
         true
     }

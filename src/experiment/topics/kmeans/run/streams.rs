@@ -78,10 +78,8 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Creates a pool of one thread per CPU.
-    ///
-    /// # Errors
-    /// If the pool cannot be built, or a thread cannot be kept on its CPU.
+    /// Creates a pool of one thread per CPU. Fails if the pool cannot be built, or if a thread cannot be kept on
+    /// its CPU.
     pub(crate) fn new(
         host: &'static dyn Host,
         problem: Arc<Problem>,
@@ -101,8 +99,7 @@ impl Streams {
         // The broadcast returns once every thread has started.
         pool.broadcast(|_| ());
         if homeless.load(Ordering::Relaxed) {
-            let why = "a thread of the pool cannot be kept on its CPU";
-            return Err(Untestable(why.to_owned()));
+            return Err(Untestable::because("a thread of the pool cannot be kept on its CPU"));
         }
         let state = State {
             part: problem.points.len().div_ceil(PARTS_A_THREAD * threads.max(1)),
