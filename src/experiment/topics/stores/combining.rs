@@ -3,9 +3,10 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::FillSetup;
-use crate::experiment::shared::pollution::{Passage, PollutionSetup};
+use crate::experiment::shared::pollution::Passage;
 use crate::experiment::topics::stores::streaming::beyond_caches;
 use crate::experiment::topics::stores::streaming::matrix::MatrixSetup;
+use crate::experiment::topics::stores::{Laps, lap_cases, slower_lap};
 use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::LINE;
 use crate::stats::Interval;
@@ -50,8 +51,7 @@ const BYTES: usize = 4 << 20;
 
 const PUBLISHED: &str = "write-combining buffers, as published";
 
-/// The series of laps over a hot set, and the memory accesses between two laps.
-const LAPS: [(&str, Passage); 3] = [
+const LAPS: Laps = [
     ("lap after nothing", Passage::Nothing),
     ("lap after cached stores", Passage::Store),
     ("lap after non-temporal stores", Passage::NonTemporalStore),
@@ -82,9 +82,8 @@ const SET_BYTES: Experiment = Experiment {
     )),
     cases,
     curves: |e| {
-        let mut curves = e.curves();
-        curves.retain(drawn);
-        curves
+        let lap = |label: &str| LAPS.iter().any(|(series, _)| *series == label);
+        e.curves_of(|label| label != PUBLISHED && !lap(label))
     },
     events: events::STORES,
     claims: &[
@@ -167,7 +166,7 @@ const SET_BYTES: Experiment = Experiment {
             drepper("6.1"),
             "after non-temporal stores to four times as many bytes as a hot set in L2 has, a lap \
              of the set takes less than 1.3 times as long as undisturbed",
-            |e| at_most("lap after non-temporal stores", slower_lap(e, 2), 1.3),
+            |e| at_most("lap after non-temporal stores", slower_lap(e, LAPS, 2), 1.3),
         ),
         measured(
             "E2.8",
@@ -177,14 +176,10 @@ const SET_BYTES: Experiment = Experiment {
             ),
             "after cached stores to four times as many bytes as a hot set in L2 has, a lap of the \
              set takes at least 1.3 times as long as undisturbed",
-            |e| at_least("lap after cached stores", slower_lap(e, 1), 1.3),
+            |e| at_least("lap after cached stores", slower_lap(e, LAPS, 1), 1.3),
         ),
     ],
 };
-
-fn drawn(curve: &Curve) -> bool {
-    curve.label != PUBLISHED && LAPS.iter().all(|(series, _)| *series != curve.label)
-}
 
 fn cases(machine: &Machine) -> Vec<Case> {
     let far = machine.in_memory();
@@ -225,10 +220,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
         "the number of buffers of this core is not published",
     );
     cases.push(published.at(1));
-    cases.extend(LAPS.map(|(series, passage)| {
-        let setup = PollutionSetup::in_l2(machine, passage);
-        Case::new(series, setup.hot as f64, setup).in_large_pages()
-    }));
+    cases.extend(lap_cases(machine, LAPS));
     cases
 }
 
@@ -252,11 +244,4 @@ fn buffers(e: &Evidence<'_>) -> Testable<Interval> {
             "at no number of open lines did one more make the stores 1.5 times slower beyond doubt",
         )
     })
-}
-
-/// Returns the time of a lap after the passage `index` of [`LAPS`] divided by that of an
-/// undisturbed lap. Evidence is in bandwidths here, so the quotient is inverted.
-fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
-    let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-    ratio(period(0), period(index))
 }

@@ -29,7 +29,8 @@ const ABSENT: &str = "load of a line in no cache";
 
 /// Numbers of lines per run.
 const LINES: [u32; 5] = [1, 4, 16, 64, MANY];
-const MANY: u32 = EvictSetup::MOST_LINES as u32;
+/// An eighth of the lines to choose from, and half of the smallest L1d.
+const MANY: u32 = 128;
 
 const FLUSHES: Experiment = Experiment {
     id: "X4",
@@ -85,17 +86,14 @@ const FLUSHES: Experiment = Experiment {
             ours("whether the write-back of a dirty line takes extra time"),
             "a flush of a dirty line takes longer than a flush of a clean line, which needs no \
              write-back",
-            |e| at_least("dirty over clean", one_line(e, Evict::Clflush, "dirty", "clean"), 1.0),
+            |e| at_least("dirty over clean", one_line(e, "dirty", "clean"), 1.0),
         ),
         measured(
             "X4.4",
             ours("whether a flush is faster if no cache holds the line"),
             "a flush of a line that is in no cache takes less time than a flush of a clean line in \
              L1d",
-            |e| {
-                let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
-                at_most("in no cache over clean", share, 1.0)
-            },
+            |e| at_most("in no cache over clean", one_line(e, "in no cache", "clean"), 1.0),
         )
         .failing("To find out that no cache has the line, a flush asks all of them."),
         measured(
@@ -168,9 +166,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Returns the time of one line in state `of` divided by that of one in state `to`.
-fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Testable<Interval> {
-    ratio(e.at(&flushed(by, of), 1.0), e.at(&flushed(by, to), 1.0))
+/// Returns the time of clflush of one line in state `of` divided by that of one in state `to`.
+fn one_line(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
+    let time = |state| e.at(&flushed(Evict::Clflush, state), 1.0);
+    ratio(time(of), time(to))
 }
 
 /// Returns the share that a load after `by` takes of a load of a line in no cache.
@@ -256,7 +255,7 @@ pub struct EvictSetup {
     /// The instruction; `None` for the fence alone.
     pub by: Option<Evict>,
     pub state: LineState,
-    /// Lines per run, at most [`MOST_LINES`](Self::MOST_LINES).
+    /// Lines per run.
     pub lines: usize,
     pub seed: u64,
 }
@@ -271,25 +270,12 @@ pub struct ReloadSetup {
     pub seed: u64,
 }
 
-impl EvictSetup {
-    /// The largest number of lines in a run: an eighth of the available lines, and half of the
-    /// smallest L1d.
-    pub const MOST_LINES: usize = 128;
-}
-
 impl Setup for EvictSetup {
     fn bytes(&self) -> usize {
         BYTES
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        if self.lines == 0 || self.lines > Self::MOST_LINES {
-            return Err(Untestable(format!(
-                "a run has 1 to {} lines, not {}",
-                Self::MOST_LINES,
-                self.lines
-            )));
-        }
         let by = self.by.map(|by| by.proven(context.features)).transpose()?;
         Ok(match self.state {
             LineState::Absent => self.shot(region, by, absent),

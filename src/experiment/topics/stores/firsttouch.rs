@@ -58,12 +58,13 @@ const FIRST_TOUCH: Experiment = Experiment {
     cases: |_| {
         let mut cases = Vec::new();
         for (x, pages, count) in SIZES {
+            let in_pages = |case: Case| Case { pages: pages.into(), ..case.in_its_own_pages() };
             for (series, touch) in SERIES {
                 let setup = TouchSetup { pages, count, touch };
-                cases.push(of_size(Case::new(series, x, setup), pages));
+                cases.push(in_pages(Case::new(series, x, setup)));
             }
             let fill = FillSetup { bytes: count * pages.bytes(), way: FillWay::RepStosb };
-            cases.push(of_size(Case::new(ZEROING, x, fill), pages));
+            cases.push(in_pages(Case::new(ZEROING, x, fill)));
         }
         cases
     },
@@ -139,16 +140,6 @@ const FIRST_TOUCH: Experiment = Experiment {
     ],
     ..Experiment::PLAIN
 };
-
-/// Returns the case in pages of the size that it measures.
-fn of_size(case: Case, pages: Pages) -> Case {
-    let case = match pages {
-        Pages::Base => case,
-        Pages::Huge => case.in_huge_pages(),
-        Pages::Giant => case.in_giant_pages(),
-    };
-    case.in_its_own_pages()
-}
 
 fn page_bytes(x: f64) -> f64 {
     let pages = if x == HUGE { Pages::Huge } else { Pages::Base };

@@ -257,19 +257,6 @@ pub enum Policy {
     Uncacheable,
 }
 
-impl Policy {
-    /// Fails, with the reason, if a program cannot choose the policy.
-    fn untestable(self) -> Testable<()> {
-        if self == Policy::Uncacheable {
-            return Err(Untestable::because(
-                "a program cannot map uncacheable memory: only the kernel sets the type of a page \
-                 (PAT, MTRRs)",
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// Set-up of stores to one word. An operation is a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RewriteSetup {
@@ -282,16 +269,19 @@ impl Setup for RewriteSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        self.policy.untestable()?;
         let way = match self.policy {
             Policy::WriteBack => RewriteWay::Back,
             Policy::WriteThrough => {
-                let token = context.features.clwb();
-                RewriteWay::Through(
-                    token.ok_or_else(|| Untestable::because("this CPU has no clwb"))?,
-                )
+                let none = || Untestable::because("this CPU has no clwb");
+                RewriteWay::Through(context.features.clwb().ok_or_else(none)?)
             }
-            Policy::WriteCombining | Policy::Uncacheable => RewriteWay::NonTemporal,
+            Policy::WriteCombining => RewriteWay::NonTemporal,
+            Policy::Uncacheable => {
+                return Err(Untestable::because(
+                    "a program cannot map uncacheable memory: only the kernel sets the type of a \
+                     page (PAT, MTRRs)",
+                ));
+            }
         };
         Ok(Workload::steady(Rewrite::new(region, way), 1))
     }

@@ -40,10 +40,10 @@ const INTRINSICS: Experiment = Experiment {
         Unit::GigabytesPerSecond,
     )),
     cases: |machine| {
-        let mut cases: Vec<Case> = Streamed::ALL
-            .into_iter()
-            .map(|store| Case::new(arrival(store), store.bytes() as f64, ArriveSetup { store }))
-            .collect();
+        let arrival = |(store, name, bytes): (Streamed, &str, usize)| {
+            Case::new(arrival(name), bytes as f64, ArriveSetup { store })
+        };
+        let mut cases: Vec<Case> = STREAMED.map(arrival).into();
         // Rows of whole lines, so that every width divides them.
         let bytes = machine.in_memory();
         for (series, temporal) in STORES {
@@ -71,13 +71,10 @@ const INTRINSICS: Experiment = Experiment {
             "each non-temporal store that this CPU has writes every byte of a page",
             |e| {
                 let mut parts = Vec::new();
-                for store in Streamed::ALL {
-                    let x = store.bytes() as f64;
-                    match e.at(&arrival(store), x) {
-                        Ok(bytes) => {
-                            let all = PAGE as f64;
-                            parts.push(between(store.name(), bytes, all, all));
-                        }
+                let all = PAGE as f64;
+                for (store, name, bytes) in STREAMED {
+                    match e.at(&arrival(name), bytes as f64) {
+                        Ok(arrived) => parts.push(between(name, arrived, all, all)),
                         // A store that this CPU lacks does not affect the other stores.
                         Err(_) if !store.everywhere() => {}
                         Err(untestable) => return Err(untestable),
@@ -104,8 +101,8 @@ const INTRINSICS: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-fn arrival(store: Streamed) -> String {
-    format!("bytes arrived by {}", store.name())
+fn arrival(name: &str) -> String {
+    format!("bytes arrived by {name}")
 }
 
 /// Fails, with the reason, if no allowed working set lies beyond the last-level cache.
@@ -146,52 +143,25 @@ pub enum Streamed {
 }
 
 impl Streamed {
-    /// All non-temporal stores.
-    pub const ALL: [Streamed; 10] = [
-        Streamed::Si32,
-        Streamed::Si64,
-        Streamed::Si128,
-        Streamed::Ps,
-        Streamed::Pd,
-        Streamed::Pi,
-        Streamed::Sd,
-        Streamed::Ss,
-        Streamed::Si256,
-        Streamed::Si512,
-    ];
-
     /// Returns whether every x86-64 CPU has the store.
     const fn everywhere(self) -> bool {
         !matches!(self, Streamed::Sd | Streamed::Ss | Streamed::Si256 | Streamed::Si512)
     }
-
-    /// Returns the intrinsic's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Streamed::Si32 => "_mm_stream_si32",
-            Streamed::Si64 => "_mm_stream_si64",
-            Streamed::Si128 => "_mm_stream_si128",
-            Streamed::Ps => "_mm_stream_ps",
-            Streamed::Pd => "_mm_stream_pd",
-            Streamed::Pi => "_mm_stream_pi",
-            Streamed::Sd => "_mm_stream_sd",
-            Streamed::Ss => "_mm_stream_ss",
-            Streamed::Si256 => "_mm256_stream_si256",
-            Streamed::Si512 => "_mm512_stream_si512",
-        }
-    }
-
-    /// Returns the bytes of the store.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Streamed::Si32 | Streamed::Ss => 4,
-            Streamed::Si64 | Streamed::Pi | Streamed::Sd => 8,
-            Streamed::Si128 | Streamed::Ps | Streamed::Pd => 16,
-            Streamed::Si256 => 32,
-            Streamed::Si512 => 64,
-        }
-    }
 }
+
+/// All non-temporal stores, in the order of [`Streamed`], with the names of their intrinsics and their bytes.
+const STREAMED: [(Streamed, &str, usize); 10] = [
+    (Streamed::Si32, "_mm_stream_si32", 4),
+    (Streamed::Si64, "_mm_stream_si64", 8),
+    (Streamed::Si128, "_mm_stream_si128", 16),
+    (Streamed::Ps, "_mm_stream_ps", 16),
+    (Streamed::Pd, "_mm_stream_pd", 16),
+    (Streamed::Pi, "_mm_stream_pi", 8),
+    (Streamed::Sd, "_mm_stream_sd", 8),
+    (Streamed::Ss, "_mm_stream_ss", 4),
+    (Streamed::Si256, "_mm256_stream_si256", 32),
+    (Streamed::Si512, "_mm512_stream_si512", 64),
+];
 
 /// Set-up that fills a page by one kind of store and counts the bytes that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -201,7 +171,7 @@ pub struct ArriveSetup {
 
 impl Setup for ArriveSetup {
     fn bytes(&self) -> usize {
-        crate::mem::PAGE
+        PAGE
     }
 
     fn is_count(&self) -> bool {
@@ -219,10 +189,9 @@ fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testa
     // stored.
     let pattern: [u8; 64] = core::array::from_fn(|index| 0xA0 ^ index as u8);
     region.bytes_mut().fill(0);
+    let (_, name, width) = STREAMED[store as usize];
     #[cfg(target_feature = "sse2")]
-    let lacking =
-        |what: &str| Untestable(format!("{} needs {what}, which this CPU lacks", store.name()));
-    let width = store.bytes();
+    let lacking = |what: &str| Untestable(format!("{name} needs {what}, which this CPU lacks"));
     let words = pattern.as_ptr();
     for at in (0..region.len()).step_by(width) {
         let from = words.wrapping_add(at % 64);
@@ -267,7 +236,7 @@ fn arrived(mut region: Region<'_>, store: Streamed, features: Features) -> Testa
                 ),
                 #[cfg(not(target_feature = "sse2"))]
                 _ => {
-                    let _ = features;
+                    let _ = (features, name);
                     return Err(Untestable::without_vectors());
                 }
             }

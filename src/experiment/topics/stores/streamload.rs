@@ -2,8 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::{LoadSetup, no_loads};
-use crate::experiment::shared::pollution::{Passage, PollutionSetup};
-use crate::stats::Interval;
+use crate::experiment::shared::pollution::Passage;
+use crate::experiment::topics::stores::{Laps, lap_cases, slower_lap};
 
 pub(crate) static ALL: &[Experiment] = &[LOADS];
 
@@ -14,8 +14,7 @@ const WIDTHS: [(usize, &str, &str); 3] = [
     (64, "vmovdqa64, 64 bytes", "vmovntdqa, 64 bytes"),
 ];
 
-/// The series of laps over a hot set, and the memory accesses between two laps.
-const LAPS: [(&str, Passage); 3] = [
+const LAPS: Laps = [
     ("lap after nothing", Passage::Nothing),
     ("lap after plain loads", Passage::Load),
     ("lap after movntdqa", Passage::NonTemporalLoad),
@@ -76,7 +75,7 @@ const LOADS: Experiment = Experiment {
             "lines read by movntdqa do not enter a cache: after reads of four times as many bytes \
              as a hot set in L2 has, a lap of the set takes less than 1.3 times as long as \
              undisturbed",
-            |e| at_most("lap after movntdqa", slower_lap(e, 2), 1.3),
+            |e| at_most("lap after movntdqa", slower_lap(e, LAPS, 2), 1.3),
         )
         .failing(
             "On write-back memory, movntdqa fills the caches as a plain load does. It bypasses \
@@ -90,7 +89,7 @@ const LOADS: Experiment = Experiment {
             ),
             "lines read by plain loads enter a cache: after reads of four times as many bytes as a \
              hot set in L2 has, a lap of the set takes at least 1.3 times as long as undisturbed",
-            |e| at_least("lap after plain loads", slower_lap(e, 1), 1.3),
+            |e| at_least("lap after plain loads", slower_lap(e, LAPS, 1), 1.3),
         ),
     ],
     ..Experiment::PLAIN
@@ -116,10 +115,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             }
         }
     }
-    cases.extend(LAPS.map(|(series, passage)| {
-        let setup = PollutionSetup::in_l2(machine, passage);
-        Case::new(series, setup.hot as f64, setup).in_large_pages()
-    }));
+    cases.extend(lap_cases(machine, LAPS));
     cases
 }
 
@@ -133,11 +129,4 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Testable<Vec<Judged>> {
         parts.push(between(&format!("bandwidth in {name}, {bytes} bytes"), faster, 0.9, 1.1));
     }
     Ok(parts)
-}
-
-/// Returns the time of a lap after the passage `index` of [`LAPS`] divided by that of an
-/// undisturbed lap. Evidence is in bandwidths here, so the quotient is inverted.
-fn slower_lap(e: &Evidence<'_>, index: usize) -> Testable<Interval> {
-    let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-    ratio(period(0), period(index))
 }

@@ -50,10 +50,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             drepper("6.1, Table 6.1"),
             "by row, non-temporal stores to a matrix that exceeds the last level are no slower \
              than normal stores (10 % allowed)",
-            |e| {
-                let sides = beyond_caches(e.machine)?;
-                each_of(e, &sides, 2, 0, |what, slower| at_most(what, slower, 1.1))
-            },
+            |e| each(e, &beyond_caches(e.machine)?, [2, 0], at_most, 1.1),
         )
         .then(1.0, "IA-32, not named")
         .takeaway(
@@ -72,7 +69,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             "E4.2",
             drepper("6.1, Table 6.1"),
             "normal stores to a matrix are slower by column than by row",
-            |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
+            |e| each(e, &sides(e.machine), [1, 0], at_least, 1.0),
         )
         .then(0.127 / 0.048, "IA-32, not named"),
         // 0.160 s and 0.127: 25 % worse than the cached run.
@@ -80,7 +77,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             "E4.3",
             drepper("6.1, Table 6.1"),
             "by column, non-temporal stores to a matrix are slower than normal stores",
-            |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
+            |e| each(e, &sides(e.machine), [3, 1], at_least, 1.0),
         )
         .then(0.160 / 0.127, "IA-32, not named"),
         // 0.160 s and 0.048. A factor of 2 is our threshold.
@@ -88,7 +85,7 @@ pub(super) const FIG_6_1: Experiment = Experiment {
             "E4.4",
             drepper("6.1, Table 6.1"),
             "non-temporal stores to a matrix take more than 2 times as long by column as by row",
-            |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
+            |e| each(e, &sides(e.machine), [3, 2], at_least, 2.0),
         )
         .then(0.160 / 0.048, "IA-32, not named")
         .takeaway(
@@ -133,28 +130,18 @@ fn beyond_caches(machine: &Machine) -> Testable<Vec<usize>> {
     Ok(beyond)
 }
 
-/// Judges the ratio of two of the [`SWEEPS`] for both matrices.
-fn each_matrix(
-    e: &Evidence<'_>,
-    of: usize,
-    to: usize,
-    judge: fn(&str, Interval) -> Judged,
-) -> Judged {
-    each_of(e, &sides(e.machine), of, to, judge)
-}
-
 /// Judges the ratio of two of the [`SWEEPS`] for the matrices of these sides.
-fn each_of(
+fn each(
     e: &Evidence<'_>,
     sides: &[usize],
-    of: usize,
-    to: usize,
-    judge: fn(&str, Interval) -> Judged,
+    [of, to]: [usize; 2],
+    judge: fn(&str, Interval, f64) -> Judged,
+    bound: f64,
 ) -> Judged {
+    let [of, to] = [SWEEPS[of].0, SWEEPS[to].0];
     all_of(sides.iter().map(|&side| {
-        let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
         let slower = ratio(e.at(of, bytes_of(side)), e.at(to, bytes_of(side)))?;
-        judge(&format!("{of} over {to}, {side} x {side}"), slower)
+        judge(&format!("{of} over {to}, {side} x {side}"), slower, bound)
     }))
 }
 
