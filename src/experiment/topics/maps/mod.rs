@@ -6,6 +6,7 @@ pub mod operations;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::maps::map::MapKind;
 use crate::experiment::topics::maps::operations::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
+use crate::order;
 use crate::stats::Interval;
 
 family![maps];
@@ -42,9 +43,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
         all.extend((0..).map(|k| 1 << k).take_while(|&n| n <= NOTE));
     }
     all.extend(Some(2 * cpus).filter(|twice| (2..=2 * NOTE).contains(twice)));
-    all.sort_unstable();
-    all.dedup();
-    all
+    order::distinct(all)
 }
 
 /// Returns the number of threads with one on each core. Fails with a single core.
@@ -104,17 +103,13 @@ struct Pair {
 
 /// The pairs of the claims, in their order.
 const PAIRS: [Pair; 4] = [
-    Pair::new(MapKind::Striped, MapKind::StripedWrite, 1.0),
-    Pair::new(MapKind::StripedWrite, MapKind::StripedWritePadded, 0.95),
-    Pair::new(MapKind::Dash, MapKind::Striped, 1.05),
-    Pair::new(MapKind::Papaya, MapKind::Striped, 1.05),
+    Pair { map: MapKind::Striped, other: MapKind::StripedWrite, share: 1.0 },
+    Pair { map: MapKind::StripedWrite, other: MapKind::StripedWritePadded, share: 0.95 },
+    Pair { map: MapKind::Dash, other: MapKind::Striped, share: 1.05 },
+    Pair { map: MapKind::Papaya, other: MapKind::Striped, share: 1.05 },
 ];
 
 impl Pair {
-    const fn new(map: MapKind, other: MapKind, share: f64) -> Self {
-        Pair { map, other, share }
-    }
-
     fn series(self) -> String {
         let (map, other) = (self.map.name(), self.other.name());
         format!("{map} less {} of {other}", self.share)
@@ -279,12 +274,9 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     for map in MapKind::ALL {
         let points = e.series(map.name()).unwrap_or_default();
         let (on_own, shared) = points.into_iter().partition(|(x, _)| *x <= cpus);
-        let parts = [("", on_own), (", more threads than CPUs", shared)];
-        curves.extend(
-            parts
-                .into_iter()
-                .map(|(more, points)| Curve { label: format!("{}{more}", map.name()), points }),
-        );
+        for (more, points) in [("", on_own), (", more threads than CPUs", shared)] {
+            curves.push(Curve { label: format!("{}{more}", map.name()), points });
+        }
     }
     curves.retain(|curve: &Curve| !curve.points.is_empty());
     curves

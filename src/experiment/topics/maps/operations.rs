@@ -105,11 +105,6 @@ impl Sharers {
 }
 
 impl Setup for MapSetup {
-    /// Returns 0: maps allocate their own memory.
-    fn bytes(&self) -> usize {
-        0
-    }
-
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(runs(self, self, None, Sharers::of(self)?))
     }

@@ -5,7 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::{CountSetup, Counted};
 use crate::experiment::topics::tensor::setups::{Tally, TensorSetup};
 use crate::experiment::topics::tensor::{
-    BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, over, tally,
+    BOXES, FLAT, NESTED, STRIDES, UNCHECKED, exactly, l1d, only, over, tally,
 };
 use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
@@ -77,10 +77,7 @@ pub(crate) const PAGES: Experiment = Experiment {
                  the reads touch?",
             ),
             "the reads touch 112 pages of 4 KiB of the flat tensor and 182 of the nested tensor",
-            |e| {
-                let pages = |series, count| between(series, only(e, series), count, count);
-                all_of([pages(FLAT_4, 112.0), pages(NESTED_4, 182.0)])
-            },
+            |e| all_of([exactly(e, FLAT_4, 0.0, 112.0), exactly(e, NESTED_4, 0.0, 182.0)]),
         ),
     ],
     ..Experiment::PLAIN
@@ -156,12 +153,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             ),
             "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 times, \
              once per line, and a later one never",
-            |e| {
-                all_of([
-                    between(SIMULATED, only(e, SIMULATED), 448.0, 448.0),
-                    between(LATER, only(e, LATER), 0.0, 0.0),
-                ])
-            },
+            |e| all_of([exactly(e, SIMULATED, 0.0, 448.0), exactly(e, LATER, 0.0, 0.0)]),
         ),
         // The post is not content with the misses of L1d: 7,309 counted, 448 simulated.
         counted(

@@ -74,7 +74,12 @@ fn over(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
 
 /// Returns the time per read of `of` divided by that of `to` at place 0, paired pass by pass.
 fn in_turn(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
-    crate::experiment::claim::paired::paired(e, of, to, Range::at(0.0))
+    paired(e, of, to, Range::at(0.0))
+}
+
+/// Judges that a count is `count`.
+fn exactly(e: &Evidence<'_>, series: &str, x: f64, count: f64) -> Judged {
+    between(series, e.at(series, x), count, count)
 }
 
 const NESTED_2: &str = "nested boxes, pages of 2 MiB";
@@ -135,7 +140,7 @@ pub(crate) const SERIES: Experiment = Experiment {
         }
         cases
     },
-    curves: |e: &Evidence<'_>| e.curves_of(|label| ![OVER_QUOTED, OVER_HUGE].contains(&label)),
+    curves: |e| e.curves_of(|label| ![OVER_QUOTED, OVER_HUGE].contains(&label)),
     events: events::PRODUCT,
     claims: &[
         // The post calls 287 operations per second a 60 % improvement; its table has 133 for the

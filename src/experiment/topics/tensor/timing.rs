@@ -8,7 +8,7 @@ use crate::experiment::topics::tensor::{
 };
 use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
-use crate::pattern::{self, Storage};
+use crate::pattern;
 use crate::pmu::Quantity;
 
 // Places on the axis of events.
@@ -209,7 +209,7 @@ pub(crate) const INDEX: Experiment = Experiment {
     ),
     cases: |_| {
         let primes =
-            TensorSetup { shape: pattern::Shape::PRIMES, storage: Storage::Flat, get: Get::Primes };
+            TensorSetup { shape: pattern::Shape::PRIMES, ..TensorSetup::flat(Get::Primes) };
         [
             (FLAT, STRIDES),
             (MASKS, TensorSetup::flat(Get::Masks)),

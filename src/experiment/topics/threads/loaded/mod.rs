@@ -344,10 +344,7 @@ fn loaded(e: &Evidence<'_>, walk: &str, (load, _, times): (&str, Motion, f64)) -
 }
 
 /// Checks that the test has two cores, that all other cores streamed, and that its walk lies in memory.
-///
-/// # Errors
-/// If there is one core, if other cores were idle, or if the walk does not lie in memory.
-fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
+fn testable(e: &Evidence<'_>) -> Testable<()> {
     e.machine.cpu_order.at_least(2)?;
     let (threads, cores) = (streams(e) + 1, e.machine.cpu_order.cores());
     if threads < cores {
@@ -360,16 +357,12 @@ fn testable(e: &Evidence<'_>) -> Result<(), Untestable> {
             )),
         });
     }
-    e.machine.place_in_memory(e.machine.in_memory())?;
-    Ok(())
+    e.machine.place_in_memory(e.machine.in_memory()).map(|_| ())
 }
 
 /// Returns the time of a random walk beside this load without pauses divided by that of the walk
 /// alone, and the bandwidth of the load in GB/s.
-///
-/// # Errors
-/// As for [`testable`], or if a point was not measured.
-fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
+fn slowed(e: &Evidence<'_>, load: &str) -> Testable<(Interval, f64)> {
     testable(e)?;
     let e = &e.in_time();
     let slowed = ratio(e.at(&walk_beside(RANDOM, load), 0.0), e.at(&alone(RANDOM), 0.0))?;
@@ -381,11 +374,8 @@ fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
 /// The least and the largest share of the full bandwidth that counts as half of it.
 const HALF: [f64; 2] = [0.4, 0.6];
 
-/// Returns the load that is nearest to half of the bandwidth `most`.
-///
-/// # Errors
-/// If no load lies within [`HALF`] of it.
-fn at_half(loads: &[Loaded], most: f64) -> Result<Loaded, Untestable> {
+/// Returns the load that is nearest to half of the bandwidth `most`. Fails if none lies within [`HALF`] of it.
+fn at_half(loads: &[Loaded], most: f64) -> Testable<Loaded> {
     let share = |at: &Loaded| at.bandwidth.middle() / most;
     let [least, largest] = HALF;
     let about_half = loads.iter().filter(|at| (least..=largest).contains(&share(at)));

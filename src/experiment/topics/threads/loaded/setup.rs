@@ -41,11 +41,7 @@ impl Setup for LoadedSetup {
         true
     }
 
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         // The thread that is timed runs on the measuring CPU.
         let mut cpus = self.cpus.clone();
         let ([_, _, ..], timed) = (&cpus[..], self.timed) else {

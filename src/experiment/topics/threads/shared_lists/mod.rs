@@ -4,6 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::cores::on_cores;
 use crate::experiment::shared::walk::{CompanySetup, Lists, WalkSetup};
 use crate::kernel::Step;
+use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
@@ -69,10 +70,8 @@ fn of_one_kind(machine: &Machine) -> impl Iterator<Item = usize> {
     numbers.filter(|&threads| machine.cpu_order.one_kind(threads).is_ok())
 }
 
-/// Returns the largest number of threads on cores of one kind.
-///
-/// # Errors
-/// If there is one core, or if the second core is of another kind.
+/// Returns the largest number of threads on cores of one kind. Fails if there is one core, or if the second core
+/// is of another kind.
 fn most(e: &Evidence<'_>) -> Testable<usize> {
     comparable(e, 2)?;
     Ok(of_one_kind(e.machine).max().unwrap_or(1))
@@ -80,9 +79,6 @@ fn most(e: &Evidence<'_>) -> Testable<usize> {
 
 /// Checks that so many threads each have a core, and that their cores are of one kind. Of threads on cores of two
 /// kinds, the fastest says nothing about the others.
-///
-/// # Errors
-/// If they do not.
 fn comparable(e: &Evidence<'_>, threads: usize) -> Testable<()> {
     e.machine.cpu_order.at_least(threads)?;
     e.machine.cpu_order.one_kind(threads)
@@ -121,10 +117,7 @@ fn sizes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         sizes.extend(machine.working_sets());
     }
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.retain(|&bytes| bytes <= machine.largest);
-    sizes
+    order::distinct(sizes.into_iter().filter(|&bytes| bytes <= machine.largest))
 }
 
 /// Returns whether `--memory` allows the lists of all threads.
@@ -238,13 +231,11 @@ fn undisturbed_in(e: &Evidence<'_>, lists: Lists, (name, bytes): (&str, usize)) 
     at_most(&format!("{} over one, {name}", series(threads, lists)), slower, 1.15)
 }
 
-/// Judges that in memory `threads` threads, each on its own list, take at least `factor` times as
-/// long as one thread.
-fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
-    dearer(e, threads, in_memory(e)?, factor)
-}
-
-/// Judges the same on lists of `bytes` bytes.
+/// Judges that `threads` threads, each on a list of its own of `bytes` bytes, take at least `factor` times as long
+/// as one thread.
+///
+/// The document does not say whose lists its threads walk. Its processors share no cache, so that each fetches the
+/// list over the bus itself. Where threads share a last level, lists per thread make as much traffic.
 fn dearer(e: &Evidence<'_>, threads: usize, bytes: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, bytes)?;
     at_least(&format!("{} over one", series(threads, Lists::Own)), slower, factor)
