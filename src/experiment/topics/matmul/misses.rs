@@ -24,14 +24,11 @@ pub(super) const MISSES: Experiment = Experiment {
     cases: |machine| {
         let mut cases = cases(machine, 3);
         let count = |series, columns, traced| Case::new(series, columns, MissSetup { traced });
-        let original = Traced::Kernel(MatmulWay::Original);
-        let sub_matrix = Traced::Kernel(MatmulWay::SubMatrix);
-        cases.push(count(ORIGINAL_MISSES, 1, original));
+        cases.push(count(ORIGINAL_MISSES, 1, Traced::Kernel(MatmulWay::Original)));
         for columns in [1_u32, 2, 4, 8] {
-            let traced = Traced::Together(columns as usize);
-            cases.push(count(TOGETHER_MISSES, columns, traced));
+            cases.push(count(TOGETHER_MISSES, columns, Traced::Together(columns as usize)));
         }
-        cases.push(count(SUB_MATRIX_MISSES, 8, sub_matrix));
+        cases.push(count(SUB_MATRIX_MISSES, 8, Traced::Kernel(MatmulWay::SubMatrix)));
         cases
     },
     curves: timed_curves,

@@ -145,14 +145,14 @@ const ORIGINAL: Experiment = Experiment {
                 let mut parts = Vec::new();
                 for (series, way) in WAYS {
                     match e.at(&difference(series), CHECKED as f64) {
-                        Ok(found) => parts.push(Ok(Judgement {
-                            verdict: between("", &found, 0.0, 1e-9)?.verdict,
-                            numbers: match found.middle() {
+                        Ok(found) => {
+                            let numbers = match found.middle() {
                                 0.0 => format!("{series} none"),
                                 most => format!("{series} {most:.1e}"),
-                            },
-                            value: None,
-                        })),
+                            };
+                            let Judgement { verdict, .. } = between("", found, 0.0, 1e-9)?;
+                            parts.push(Ok(Judgement::in_words(verdict, numbers)));
+                        }
                         // A way whose registers this CPU lacks does not affect the other ways.
                         Err(_) if !matches!(way, Multiply::Paper(_)) => {}
                         Err(untestable) => return Err(untestable),

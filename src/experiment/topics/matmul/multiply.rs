@@ -219,12 +219,6 @@ pub struct MissSetup {
 impl MissSetup {
     /// Number of rows and columns.
     const SIDE: usize = 120;
-    /// Bytes of the cache.
-    const CACHE: u64 = 4096;
-    /// Ways of the cache.
-    const WAYS: u64 = 8;
-    /// Bytes of a line.
-    const LINE: u64 = 64;
 
     /// Reports every access of one multiplication.
     fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Testable<()> {
@@ -276,8 +270,7 @@ impl Setup for MissSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let geometry = Geometry::new(Self::CACHE, Self::WAYS, Self::LINE);
-        let mut cache = Cache::new(Design::lru(geometry?));
+        let mut cache = Cache::new(Design::lru(Geometry::new(4096, 8, 64)?));
         let matrix = Product::matrix_bytes(Self::SIDE);
         let mul2 = matrix..2 * matrix;
         let mut misses = 0_u64;

@@ -3,8 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
 use crate::experiment::topics::parallelism::shuffle::{
-    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, chains, in_memory, in_passes,
-    shuffle,
+    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, chains, in_memory, over, shuffle,
 };
 use crate::model::in_flight;
 use crate::pattern::Indices;
@@ -130,9 +129,8 @@ const MLP: Experiment = Experiment {
             "by Little's law, stages of 64 keep at least 10 % more misses in flight than stages of \
              8",
             |e| {
-                in_memory(e)?;
                 // Both estimates have the same latency, so their ratio is that of the times.
-                let more = in_passes(e, (BUFFERED, 8.0), (BUFFERED, 64.0))?;
+                let more = over(e, (BUFFERED, 8.0), (BUFFERED, 64.0))?;
                 let last = estimated(e, BUFFERED, 64.0)?;
                 noted(
                     at_least("stages of 64 over 8", more, LONGER),
@@ -147,8 +145,7 @@ const MLP: Experiment = Experiment {
             "by Little's law, a shuffle in stages of 64 keeps more than 1.2 times as many misses \
              in flight as the simple shuffle",
             |e| {
-                in_memory(e)?;
-                let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
+                let more = over(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
                 let simple = estimated(e, DRAWN, 64.0)?;
                 let judged = at_least("stages of 64 over simple", more, 1.2);
                 noted(judged, format!("the simple shuffle keeps an estimated {simple} in flight"))
@@ -161,9 +158,7 @@ const MLP: Experiment = Experiment {
              shuffle with drawn indices, and the simple shuffle keeps at least 10 % more with \
              indices that are looked up",
             |e| {
-                in_memory(e)?;
-                let part =
-                    |what: &str, than| at_least(what, in_passes(e, (DRAWN, 8.0), than), LONGER);
+                let part = |what: &str, than| at_least(what, over(e, (DRAWN, 8.0), than), LONGER);
                 all_of([
                     part("stages of 8 over simple", (BUFFERED, 8.0)),
                     part("looked up over drawn", (LOOKED_UP, 8.0)),
@@ -236,10 +231,7 @@ const DEFINITIONS: Experiment = Experiment {
             ),
             "by the CPU's counters, the pending misses of L1d per cycle with a miss are between 1 \
              and the published number of outstanding misses",
-            |e| {
-                in_memory(e)?;
-                within_buffers(e, pending)
-            },
+            |e| within_buffers(e, pending),
         ),
         // The second counter counts the cycles with an outstanding miss. It is less than the total
         // number of cycles if some work is done without a miss.
@@ -278,10 +270,7 @@ const DEFINITIONS: Experiment = Experiment {
             ),
             "by Little's law, the misses of L1d in flight are between 1 and the published number \
              of outstanding misses",
-            |e| {
-                in_memory(e)?;
-                within_buffers(e, estimated)
-            },
+            |e| within_buffers(e, estimated),
         ),
     ],
     ..Experiment::PLAIN
@@ -292,6 +281,7 @@ fn within_buffers(
     e: &Evidence<'_>,
     number: fn(&Evidence<'_>, &str, f64) -> Testable<Interval>,
 ) -> Judged {
+    in_memory(e)?;
     let most = e.at(PUBLISHED, 1.0)?.middle();
     all_of([DRAWN, BUFFERED].map(|series| between(series, number(e, series, 64.0), 1.0, most)))
 }
@@ -319,20 +309,14 @@ const EXPLANATION: Experiment = Experiment {
             "A7.1",
             startin("explanation by four chains"),
             "in memory, an exchange in one chain takes more than twice as long as in four chains",
-            |e| {
-                in_memory(e)?;
-                at_least("one chain over four", in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0)), 2.0)
-            },
+            |e| at_least("one chain over four", over(e, (CHAINS, 1.0), (CHAINS, 4.0)), 2.0),
         ),
         measured(
             "A7.2",
             ours("the post has four chains: do eight overlap their misses as well?"),
             "in memory, an exchange in four chains takes more than 1.3 times as long as in eight \
              chains",
-            |e| {
-                in_memory(e)?;
-                at_least("four chains over eight", in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)), 1.3)
-            },
+            |e| at_least("four chains over eight", over(e, (CHAINS, 4.0), (CHAINS, 8.0)), 1.3),
         ),
     ],
     ..Experiment::PLAIN

@@ -40,7 +40,7 @@ impl Setup for ShuffleSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let deck = deck(region, self.count, self.indices, self.seed)?;
+        let deck = Deck::new(region, self.count, self.indices, self.seed)?;
         let mut shuffle = Shuffle::new(deck).with_op(self.op);
         if self.buffered {
             shuffle = shuffle.staged(self.stage)?;
@@ -69,7 +69,7 @@ impl Setup for ChainsSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let deck = deck(region, self.count, Indices::Precomputed, self.seed)?;
+        let deck = Deck::new(region, self.count, Indices::Precomputed, self.seed)?;
         let chains = Chains::new(deck, self.chains)?;
         Ok(Workload::steady(chains, period(self.count)))
     }
@@ -80,10 +80,6 @@ impl Setup for ChainsSetup {
         let in_flight = in_flight(parameters, self.chains as usize)?;
         Some(step.then(step.cycles / in_flight, &CHAINS))
     }
-}
-
-fn deck(region: Region<'_>, count: usize, indices: Indices, seed: u64) -> Testable<Deck<'_>> {
-    Ok(Deck::new(region, count, indices, seed)?)
 }
 
 /// Returns the exchanges after which the content of the caches is steady: the number of lines in

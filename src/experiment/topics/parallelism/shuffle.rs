@@ -61,10 +61,7 @@ pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
     ChainsSetup { count: integers(machine), chains, seed: machine.seed }
 }
 
-/// Checks that the array lies in memory.
-///
-/// # Errors
-/// If the array does not lie in memory, because no more memory may be allocated.
+/// Checks that the array lies in memory: no more may be allowed than a cache holds.
 pub(crate) fn in_memory(e: &Evidence<'_>) -> Testable<()> {
     let bytes = integers(e.machine) * size_of::<u32>();
     e.machine.place_in_memory(bytes).map(|_| ())
@@ -79,6 +76,12 @@ pub(crate) fn in_passes(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> T
     let together = e.ratio_of_passes(of, to)?;
     let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
     Ok(together.ok_or_else(nothing)?.widened(0.005))
+}
+
+/// Returns the same quotient for an array that must lie in memory.
+pub(crate) fn over(e: &Evidence<'_>, of: (&str, f64), to: (&str, f64)) -> Testable<Interval> {
+    in_memory(e)?;
+    in_passes(e, of, to)
 }
 
 const SHUFFLE: Experiment = Experiment {
@@ -158,10 +161,9 @@ const SHUFFLE: Experiment = Experiment {
             "an exchange in memory takes more than 1.2 times as long with an index that is drawn \
              as with one that is looked up",
             |e| {
-                in_memory(e)?;
                 let mut all = Vec::new();
                 for stage in STAGES_OF_POST.map(|stage| stage as f64) {
-                    all.push(in_passes(e, (DRAWN, stage), (LOOKED_UP, stage))?);
+                    all.push(over(e, (DRAWN, stage), (LOOKED_UP, stage))?);
                 }
                 let slower = Interval::median_of(&all).expect("four columns");
                 at_least("drawn over looked up", slower, 1.2)
@@ -193,9 +195,8 @@ const SHUFFLE: Experiment = Experiment {
             "an exchange in memory takes more than 1.2 times as long with an index drawn as with \
              one looked up, if both use a call through a pointer",
             |e| {
-                in_memory(e)?;
                 let stage = STAGES_OF_POST[3] as f64;
-                let slower = in_passes(e, (DRAWN_CALLED, stage), (LOOKED_UP_CALLED, stage))?;
+                let slower = over(e, (DRAWN_CALLED, stage), (LOOKED_UP_CALLED, stage));
                 at_least("drawn over looked up in a call", slower, 1.2)
             },
         ),
@@ -274,8 +275,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             "an exchange in stages of 64 takes at least 10 % less time than an exchange in stages \
              of 8",
             |e| {
-                in_memory(e)?;
-                let time = in_passes(e, (BUFFERED, 64.0), (BUFFERED, 8.0))?;
+                let time = over(e, (BUFFERED, 64.0), (BUFFERED, 8.0));
                 at_most("time in stages of 64 over 8", time, LESS)
             },
         )
@@ -288,8 +288,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             "an exchange of the simple shuffle takes more than 1.2 times as long as an exchange \
              in stages of 64",
             |e| {
-                in_memory(e)?;
-                let slower = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
+                let slower = over(e, (DRAWN, 64.0), (BUFFERED, 64.0));
                 at_least("simple over stages of 64", slower, 1.2)
             },
         )
@@ -312,16 +311,11 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             "an exchange in stages of 16, 32 and 64 takes no longer than an exchange in stages of \
              half the length (3 % allowed)",
             |e| {
-                in_memory(e)?;
-                let pairs = STAGES_OF_POST.windows(2);
-                all_of(pairs.map(|pair| {
+                let at = |stage: usize| (BUFFERED, stage as f64);
+                all_of(STAGES_OF_POST.windows(2).map(|pair| {
                     let [shorter, longer] = [pair[0], pair[1]];
-                    let at = |stage: usize| (BUFFERED, stage as f64);
-                    at_most(
-                        &format!("time in stages of {longer} over {shorter}"),
-                        in_passes(e, at(longer), at(shorter)),
-                        1.03,
-                    )
+                    let what = format!("time in stages of {longer} over {shorter}");
+                    at_most(&what, over(e, at(longer), at(shorter)), 1.03)
                 }))
             },
         )
