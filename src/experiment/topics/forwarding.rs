@@ -241,7 +241,6 @@ pub(crate) fn home(trip: Trip, load: isize) -> usize {
     HOME + if load < 0 { LINE - trip.store } else { 0 }
 }
 
-/// Returns the point of a series for a pair of sizes.
 fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Testable<Reading> {
     e.at(series, place(store, load))
 }
@@ -295,7 +294,6 @@ impl Setup for ForwardSetup {
     }
 }
 
-/// The rows of the family `forwardat`.
 static OFFSETS_OF_LOADS: &[Experiment] = &[OFFSETS];
 
 /// Pairs of sizes, stored and loaded, whose offsets are swept.

@@ -10,7 +10,6 @@ use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[BUFFERS];
 
-/// The row's id.
 pub(crate) const ID: &str = "X22";
 
 pub(crate) const OPERATIONS: &str = "operations";
@@ -116,7 +115,6 @@ fn numbers([least, most]: [f64; 2], per_octave: u32) -> Vec<usize> {
 const PUBLISHED_OPERATIONS: &str = "published entries of the reorder buffer";
 const PUBLISHED_STORES: &str = "published entries of the store buffer";
 
-/// Returns the published sizes of this core's buffers.
 fn published() -> [Case; 2] {
     let case = |name, fact| {
         let missing = "no size of this buffer is published for this core";

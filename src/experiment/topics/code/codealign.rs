@@ -11,7 +11,6 @@ use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CODE_ALIGNMENT];
 
-/// Returns the name of the series of a kind of code.
 const fn name(placed: Placed) -> &'static str {
     match placed {
         Placed::Loop24 => "a loop of 24 bytes",
@@ -118,7 +117,6 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Judges each kind of code.
 fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
     all_of(Placed::ALL.into_iter().map(judge))
 }

@@ -178,7 +178,6 @@ fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
     at_least(&format!("{:.0} KiB over the size before it", x / 1024.0), step, 0.95)
 }
 
-/// The example of Figure 5.
 const EXAMPLE: [u32; 8] = [6, 0, 3, 5, 7, 1, 4, 2];
 
 const FIG_5: Experiment = Experiment {

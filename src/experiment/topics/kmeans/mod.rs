@@ -183,7 +183,6 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Testable<Interval
     Ok(median.ok_or_else(none)?.widened(0.005))
 }
 
-/// Returns a number of tasks in words.
 fn of_tasks(tasks: usize) -> String {
     match tasks {
         1 => "one task".to_owned(),

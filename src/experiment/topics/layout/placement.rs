@@ -35,7 +35,6 @@ const STRIDE: &str = "bytes from an element of 40 bytes that asked to the next";
 
 type Count = fn(u64) -> Testable<f64>;
 
-/// Quantities that are counted once.
 const COUNTS: [(&str, Count); 7] = [
     (ON_WORDS, |_| Ok(on(&unasked(), 16))),
     (ON_LINES, |_| Ok(on(&unasked(), LINE))),
@@ -145,7 +144,6 @@ fn addresses<T>(objects: &[T]) -> Vec<usize> {
     objects.iter().map(address).collect()
 }
 
-/// Returns how many addresses are multiples of `bytes`.
 fn on(addresses: &[usize], bytes: usize) -> f64 {
     let on = addresses.iter().filter(|address| *address % bytes == 0);
     on.count() as f64

@@ -115,9 +115,9 @@ impl Pair {
         format!("{map} less {} of {other}", self.share)
     }
 
-    /// Returns by how many nanoseconds per operation the map takes longer than the share of the
-    /// other map's time, with a text of the measured numbers.
-    fn longer(self, e: &Evidence<'_>) -> Testable<(String, Interval)> {
+    /// Judges by how many nanoseconds per operation the map takes longer than the share of the other
+    /// map's time: more than 0, or less.
+    fn judged(self, e: &Evidence<'_>, judge: fn(&str, Reading, f64) -> Judged) -> Judged {
         let threads = on_cores(e)?;
         let alone = |map: MapKind| e.at(map.name(), threads);
         let ratio = ratio(alone(self.map), alone(self.other))?;
@@ -131,7 +131,7 @@ impl Pair {
             "{map} over {other}, each measured by itself with {threads} threads: {ratio}; {map} \
              minus {share}{other}, in turn, ns per operation"
         );
-        Ok((what, *longer))
+        judge(&what, longer, 0.0)
     }
 }
 
@@ -188,7 +188,7 @@ const STRIPED: Experiment = Experiment {
             ),
             "with one thread on each core, a map with locks for reads and writes is slower than a \
              map with locks only for writes",
-            |e| slower(e, PAIRS[0]),
+            |e| PAIRS[0].judged(e, at_least),
         ),
         // No impact on the i7; on the Xeon a speed-up of 1.1 to 1.5 for larger thread counts, and a
         // slowdown of only a few percent for low ones.
@@ -197,7 +197,7 @@ const STRIPED: Experiment = Experiment {
             sestoft("5, Figures 2 and 3"),
             "with one thread on each core, padding between locks and sizes makes the map at most 5 \
              % slower",
-            |e| slower(e, PAIRS[1]),
+            |e| PAIRS[1].judged(e, at_least),
         ),
         measured(
             "B10.3",
@@ -206,7 +206,7 @@ const STRIPED: Experiment = Experiment {
                  stands for it",
             ),
             "with one thread on each core, DashMap takes at most 1.05 times as long as StripedMap",
-            |e| quicker(e, PAIRS[2]),
+            |e| PAIRS[2].judged(e, at_most),
         ),
         measured(
             "B10.4",
@@ -216,7 +216,7 @@ const STRIPED: Experiment = Experiment {
             ),
             "with one thread on each core, papaya::HashMap takes at most 1.05 times as long as \
              StripedMap",
-            |e| quicker(e, PAIRS[3]),
+            |e| PAIRS[3].judged(e, at_most),
         ),
         counted(
             "B10.5",
@@ -237,18 +237,6 @@ const STRIPED: Experiment = Experiment {
     ],
     ..Experiment::PLAIN
 };
-
-/// Judges that the map of a pair takes longer than the share of the other map's time.
-fn slower(e: &Evidence<'_>, pair: Pair) -> Judged {
-    let (what, longer) = pair.longer(e)?;
-    at_least(&what, longer, 0.0)
-}
-
-/// Judges that the map of a pair does not take longer than the share of the other map's time.
-fn quicker(e: &Evidence<'_>, pair: Pair) -> Judged {
-    let (what, longer) = pair.longer(e)?;
-    at_most(&what, longer, 0.0)
-}
 
 fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
     let mut parts = Vec::new();

@@ -18,7 +18,6 @@ const OTHER_ORIGINAL: &str = "The original waits for memory to another degree th
 pub(crate) static ALL: &[Experiment] =
     &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, misses::MISSES];
 
-/// The series of each way.
 const WAYS: [(&str, Multiply); 6] = [
     ("original", Multiply::Paper(MatmulWay::Original)),
     ("transposed", Multiply::Paper(MatmulWay::Transposed)),

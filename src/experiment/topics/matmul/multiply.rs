@@ -14,7 +14,6 @@ const SEED: u64 = 1;
 /// A way to multiply matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Multiply {
-    /// A way of the paper.
     Paper(MatmulWay),
     /// In tiles, by AVX2 and FMA.
     Avx2,
@@ -44,7 +43,6 @@ impl Multiply {
         })
     }
 
-    /// Returns the kernel, and its operations per whole multiplication.
     fn kernel<'m>(
         self,
         product: Product<'m>,

@@ -88,7 +88,6 @@ fn share(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     Ok(Interval::new(percent - reach, percent + reach))
 }
 
-/// The time between two samples.
 const PERIOD: Duration = Duration::from_micros(150);
 
 /// The longest time that sampling may take.
@@ -157,7 +156,6 @@ impl Setup for HottestSetup {
     }
 }
 
-/// The experiments of the family `eventlist`.
 pub(crate) static EVENT_LIST: &[Experiment] = &[OPTION];
 
 /// Two software events of the operating system, which need no hardware counter.

@@ -217,11 +217,10 @@ fn spread(e: &Evidence<'_>, series: &str) -> Testable<Interval> {
     let passes = columns.map(|(series, stage)| e.passes_at(series, stage));
     let mut all = Vec::new();
     for of_pass in side_by_side(passes.each_ref().map(Vec::as_slice)) {
-        let most = of_pass.into_iter().reduce(Interval::most);
-        let least = of_pass.into_iter().reduce(Interval::least);
-        all.push(most.zip(least).map(|(most, least)| ratio(most, least)));
+        let most = of_pass.into_iter().fold(of_pass[0], Interval::most);
+        let least = of_pass.into_iter().fold(of_pass[0], Interval::least);
+        all.push(ratio(most, least)?);
     }
-    let all: Vec<Interval> = all.into_iter().flatten().collect::<Result<_, _>>()?;
     e.ratio_of(&columns, &all)
         .ok_or_else(|| Untestable(format!("no pass of `{series}` has all four columns")))
 }

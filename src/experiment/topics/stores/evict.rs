@@ -216,7 +216,6 @@ enum Proven {
 }
 
 impl Evict {
-    /// Returns the instruction's name.
     pub const fn name(self) -> &'static str {
         match self {
             Evict::Clflush => "clflush",

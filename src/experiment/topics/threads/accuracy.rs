@@ -9,7 +9,6 @@ use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
 
-/// The experiment's id.
 pub(crate) const ID: &str = "X15";
 
 /// The series: a chain whose length in core cycles is known, and walks in the caches of the core.

@@ -74,14 +74,8 @@ const FIG_3_23: Experiment = Experiment {
     curves: |e| {
         let mut curves = e.curves_of(|label| label == PAPER);
         if let Ok(allowance) = allowance(e) {
-            let least = |rate: f64| {
-                let at = |allowance| least_hit_rate(rate / 100.0, allowance) * 100.0;
-                (rate, Interval::new(at(allowance.lo), at(allowance.hi)))
-            };
-            curves.push(Curve {
-                label: HERE.to_owned(),
-                points: RATES.into_iter().map(least).collect(),
-            });
+            let points = RATES.map(|rate| (rate, needed(rate, allowance))).into();
+            curves.push(Curve { label: HERE.to_owned(), points });
         }
         curves
     },
@@ -116,12 +110,7 @@ const FIG_3_23: Experiment = Experiment {
             ours("the formula with the latencies of this CPU instead of those of a Pentium 4"),
             "with the latencies of L1d and memory on this machine, a program with a hit rate of 95 \
              % alone needs at least 80 % with two threads",
-            |e| {
-                let allowance = allowance(e)?;
-                let least = |allowance| least_hit_rate(0.95, allowance) * 100.0;
-                let least = Interval::new(least(allowance.lo), least(allowance.hi));
-                at_least("percent needed here at 95 %", least, 80.0)
-            },
+            |e| at_least("percent needed here at 95 %", needed(95.0, allowance(e)?), 80.0),
         ),
         // Below 55 % the program can in all cases benefit from a second thread: the CPU is idle
         // enough.
@@ -171,6 +160,12 @@ fn allowance(e: &Evidence<'_>) -> Testable<Interval> {
         }
     }
     found.ok_or_else(|| Untestable("no program to model".to_owned()))
+}
+
+/// Returns the hit rate that two threads need for a hit rate of one, both in percent.
+fn needed(rate: f64, allowance: Interval) -> Interval {
+    let at = |allowance| least_hit_rate(rate / 100.0, allowance) * 100.0;
+    Interval::new(at(allowance.lo), at(allowance.hi))
 }
 
 const ONE: &str = "one hyper-thread";

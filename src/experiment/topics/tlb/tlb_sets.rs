@@ -216,7 +216,6 @@ fn reported(which: u64) -> Testable<f64> {
 
 /// The end of a TLB in a curve.
 struct Knee {
-    /// The entries of the TLB.
     entries: Interval,
     /// The time of a step before the end, and beyond it.
     cost: [Interval; 2],
@@ -285,7 +284,6 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     })
 }
 
-/// The experiments of the family `translate`.
 pub(crate) static TRANSLATE: &[Experiment] = &[TRANSLATION];
 
 const PREFETCH: &str = "prefetcht0, one line per page";

@@ -28,7 +28,6 @@ unsigned long function(unsigned long *words, int rare)
 }
 ";
 
-/// The mark of the rare block.
 const RARE: &str = "# rarely";
 
 /// Returns 1 if gcc, in this way, puts the rare block behind the function's return, and 0 if the block lies

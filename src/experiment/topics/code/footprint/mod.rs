@@ -18,7 +18,6 @@ pub(crate) mod branches;
 
 pub(crate) static ALL: &[Experiment] = &[FOOTPRINT, branches::BRANCHES, branches::LOOPS];
 
-/// Returns the name of the series of a kind of code.
 const fn name(filler: Filler) -> &'static str {
     match filler {
         Filler::Nop1 => "nop, 1 byte",
@@ -152,7 +151,6 @@ const FOOTPRINT: Experiment = Experiment {
 /// The series of the published capacity, with which the measured capacity is compared.
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
 
-/// Returns the sizes of code, in bytes.
 fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
     let l1i = l1i(machine).map_or(32 << 10, |bytes| bytes as usize);
     let l2 = l2(machine).map_or(1 << 20, |bytes| bytes as usize);
@@ -174,7 +172,6 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
     order::distinct(sizes)
 }
 
-/// Returns the bytes of L1i.
 pub(crate) fn l1i(machine: &Machine) -> Testable<f64> {
     let found = machine
         .caches
@@ -185,7 +182,6 @@ pub(crate) fn l1i(machine: &Machine) -> Testable<f64> {
         .ok_or_else(|| Untestable("CPUID reports no instruction cache".to_owned()))
 }
 
-/// Returns the bytes of L2.
 fn l2(machine: &Machine) -> Testable<f64> {
     machine
         .data_cache(2)
@@ -247,7 +243,6 @@ impl Setup for RoutineSetup {
     }
 }
 
-/// The rows of the family `behind_jumps`.
 pub(crate) static BEHIND_JUMPS: &[Experiment] = &[UNDEFINED];
 
 const UD2: &str = "ud2 behind each jump";

@@ -38,7 +38,6 @@ pub enum KMeansWay {
 }
 
 impl KMeansWay {
-    /// All variants, the note's first.
     pub const ALL: [KMeansWay; 7] = [
         KMeansWay::Lists,
         KMeansWay::InTurn,
@@ -251,7 +250,6 @@ impl Clustering {
 /// A number that is reported of a [`Clustering`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Told {
-    /// The number of iterations.
     Iterations,
     /// The difference in iterations from one thread that adds the points in their order.
     IterationsApart,

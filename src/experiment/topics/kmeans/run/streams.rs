@@ -16,7 +16,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// Java's streams split their elements until there are four parts per thread.
 const PARTS_A_THREAD: usize = 4;
 
-/// An immutable cluster.
 #[derive(Debug)]
 struct Grouped {
     mean: Point,

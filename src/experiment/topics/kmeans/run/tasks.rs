@@ -27,7 +27,6 @@ pub(crate) trait Variant: Send + Sync {
     /// Restarts from the first means.
     fn reset(&self);
 
-    /// Returns the current means.
     fn means(&self) -> Vec<Point>;
 }
 

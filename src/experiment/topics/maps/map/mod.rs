@@ -75,7 +75,6 @@ pub enum MapKind {
 }
 
 impl MapKind {
-    /// All maps.
     pub const ALL: [MapKind; 5] = [
         MapKind::Striped,
         MapKind::StripedWrite,
@@ -84,7 +83,6 @@ impl MapKind {
         MapKind::Papaya,
     ];
 
-    /// Returns the map's name.
     pub const fn name(self) -> &'static str {
         match self {
             MapKind::Striped => "StripedMap",
@@ -178,7 +176,6 @@ impl Share {
 }
 
 impl Tally {
-    /// Adds up two tallies.
     pub fn with(self, other: Tally) -> Tally {
         Tally { added: self.added + other.added, removed: self.removed + other.removed }
     }
@@ -220,23 +217,19 @@ impl Stripes {
         Stripes { count, apart, locks: locks.collect(), sizes: sizes.collect() }
     }
 
-    /// Returns the number of stripes.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Returns the stripe of a hash.
     pub fn of(&self, hash: usize) -> usize {
         hash % self.count
     }
 
-    /// Returns the lock of a stripe.
     pub fn lock(&self, stripe: usize) -> &Mutex<()> {
         let place = stripe * self.apart;
         &self.locks[place / LOCKS].0[place % LOCKS]
     }
 
-    /// Returns the size of a stripe.
     pub fn size(&self, stripe: usize) -> &AtomicU32 {
         let place = stripe * self.apart;
         &self.sizes[place / SIZES].0[place % SIZES]

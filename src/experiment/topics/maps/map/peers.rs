@@ -31,7 +31,6 @@ impl Hasher for Multiply {
 
 type Hash = BuildHasherDefault<Multiply>;
 
-/// `dashmap::DashMap`.
 pub(crate) struct Dash(DashMap<u32, u64, Hash>);
 
 impl Dash {
@@ -82,11 +81,9 @@ impl SharedMap for Dash {
     }
 }
 
-/// `papaya::HashMap`.
 pub(crate) struct Papaya(HashMap<u32, u64, Hash>);
 
 impl Papaya {
-    /// Creates a map with room for `keys` keys.
     pub fn new(keys: usize) -> Self {
         Papaya(HashMap::with_capacity_and_hasher(keys, Hash::default()))
     }

@@ -43,7 +43,6 @@ const QUICK_OTHERS: [u64; 5] = [0, 128, 512, 2048, 16384];
 /// Blocks per burst, the work between two pauses: 4 KiB that are read, or written.
 const BURST: u64 = 8;
 
-/// Bytes per burst.
 const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 
 /// The largest number of threads if `--memory` has no room for a stream on every other core.
@@ -123,7 +122,6 @@ fn streams(e: &Evidence<'_>) -> usize {
     threads.saturating_sub(1)
 }
 
-/// Returns the number of streams in words.
 fn streams_in_words(e: &Evidence<'_>) -> String {
     match streams(e) {
         1 => "1 stream".to_owned(),
