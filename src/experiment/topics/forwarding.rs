@@ -134,7 +134,7 @@ const STORE_FORWARDING: Experiment = Experiment {
         for size in DOUBLED {
             let trip = Trip::new(size, size);
             let two = Trip::new(size / 2, size).by(Passing::Two);
-            cases.push(case_at(size, size, TWO, two, HOME, 0));
+            cases.push(Case { x: place(size, size), ..case(TWO, two, HOME, 0) });
             cases.push(case(LINES, trip, HOME + LINE - size / 2, 0));
             cases.push(case(PAGES, trip, PAGE - size / 2, 0));
         }
@@ -214,19 +214,7 @@ const STORE_FORWARDING: Experiment = Experiment {
 
 /// Returns a case at the place of the pair of sizes that its trip stores and loads.
 fn case(series: &str, trip: Trip, store: usize, load: isize) -> Case {
-    case_at(trip.store, trip.load, series, trip, store, load)
-}
-
-/// Returns a case at the place of a given pair of sizes.
-fn case_at(
-    stored: usize,
-    loaded: usize,
-    series: &str,
-    trip: Trip,
-    store: usize,
-    load: isize,
-) -> Case {
-    Case::new(series, place(stored, loaded), ForwardSetup { trip, store, load })
+    Case::new(series, place(trip.store, trip.load), ForwardSetup { trip, store, load })
 }
 
 /// Returns the place of a pair of sizes on the axis.

@@ -50,11 +50,6 @@ fn different(_: u64) -> Testable<f64> {
     Ok(different as f64)
 }
 
-/// The set-up of the whole run: all points, the vector variant, one thread.
-fn whole(machine: &Machine) -> KMeansSetup {
-    KMeansSetup { points: POINTS, ..setup(machine, VECTORS, 1) }
-}
-
 pub(crate) const PROBLEM: Experiment = Experiment {
     id: "B1",
     name: "sestoft-kmeans-problem",
@@ -70,7 +65,7 @@ pub(crate) const PROBLEM: Experiment = Experiment {
             vector variant of B6 on one thread. The note's seconds are 108 times 200,000 times \
             the time per point of B3 to B6: 196 ns are 4.24 s.",
     cases: |machine| {
-        let of = whole(machine);
+        let of = KMeansSetup { points: POINTS, ..setup(machine, VECTORS, 1) };
         let told = |series, told| Case::new(series, 0.0, ClusteringSetup { of: of.clone(), told });
         vec![
             CountSetup::computed(DIFFERENT, 0, different).at(0.0),

@@ -8,12 +8,6 @@ use crate::experiment::topics::kmeans::{
 };
 use crate::order;
 
-/// Returns the series of all variants except the vector variant, which claims compare with them.
-fn others() -> impl Iterator<Item = &'static str> {
-    let names = WAYS.iter().map(|(name, _)| *name);
-    names.filter(|name| *name != VECTORS)
-}
-
 fn iterations_of(series: &str) -> String {
     format!("{series}: iterations more or less than one thread")
 }
@@ -132,7 +126,7 @@ pub(super) const STREAMS: Experiment = Experiment {
             |e| {
                 let mut parts = Vec::new();
                 for tasks in order::distinct([1, on_cores(e.machine)]) {
-                    for other in others() {
+                    for (other, _) in WAYS.into_iter().filter(|(name, _)| *name != VECTORS) {
                         let faster = over(e, VECTORS, other, tasks)?;
                         let what = format!("vectors over {other}, {}", of_tasks(tasks));
                         parts.push(at_most(&what, faster, 1.0));

@@ -42,54 +42,6 @@ impl Multiply {
             Untestable(format!("this way to multiply needs {needs}, which this CPU lacks",))
         })
     }
-
-    fn kernel<'m>(
-        self,
-        product: Product<'m>,
-        context: &Context,
-    ) -> Testable<(Multiplication<'m>, u64)> {
-        Ok(match self {
-            Multiply::Paper(way) => {
-                let matmul = Matmul::new(product, way)?;
-                let pass = matmul.pass();
-                (Multiplication::Paper(matmul), pass)
-            }
-            Multiply::Avx2 | Multiply::Avx512 => {
-                let way = self.tiles(context)?;
-                let matmul = TileMatmul::new(product, way)?;
-                let pass = matmul.pass();
-                (Multiplication::Tiles(matmul), pass)
-            }
-        })
-    }
-}
-
-/// A kernel of the paper's ways, or of the tiled ways.
-enum Multiplication<'m> {
-    Paper(Matmul<'m>),
-    Tiles(TileMatmul<'m>),
-}
-
-impl<'m> Multiplication<'m> {
-    fn boxed(self) -> Box<dyn Kernel + 'm> {
-        match self {
-            Multiplication::Paper(matmul) => Box::new(matmul),
-            Multiplication::Tiles(matmul) => Box::new(matmul),
-        }
-    }
-
-    fn finish(self, operations: u64) -> Product<'m> {
-        match self {
-            Multiplication::Paper(mut matmul) => {
-                matmul.run(operations);
-                matmul.into_product()
-            }
-            Multiplication::Tiles(mut matmul) => {
-                matmul.run(operations);
-                matmul.into_product()
-            }
-        }
-    }
 }
 
 static SUMS: Model = Model {
@@ -118,10 +70,21 @@ impl Setup for MatmulSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let product = Product::new(region, self.side, SEED)?;
-        let (kernel, pass) = self.way.kernel(product, context)?;
+        let (kernel, pass): (Box<dyn Kernel>, u64) = match self.way {
+            Multiply::Paper(way) => {
+                let matmul = Matmul::new(product, way)?;
+                let pass = matmul.pass();
+                (Box::new(matmul), pass)
+            }
+            tiled => {
+                let matmul = TileMatmul::new(product, tiled.tiles(context)?)?;
+                let pass = matmul.pass();
+                (Box::new(matmul), pass)
+            }
+        };
         // A few rows read all of `mul2`. The whole product would take a second or more.
         let rows = 16 * pass / self.side as u64;
-        Ok(Workload::Steady { kernel: kernel.boxed(), period: rows.clamp(1, pass), beside: None })
+        Ok(Workload::Steady { kernel, period: rows.clamp(1, pass), beside: None })
     }
 
     /// Predicts the latency of additions: a multiply-add waits for the previous addition to its
@@ -184,8 +147,18 @@ impl Setup for DifferenceSetup {
         let wanted = self.plain(region.reborrow(), |element| element)?;
         let magnitudes = self.plain(region.reborrow(), f64::abs)?;
         let product = self.product(region, |element| element)?;
-        let (kernel, pass) = self.way.kernel(product, context)?;
-        let product = kernel.finish(pass);
+        let product = match self.way {
+            Multiply::Paper(way) => {
+                let mut matmul = Matmul::new(product, way)?;
+                matmul.run(matmul.pass());
+                matmul.into_product()
+            }
+            tiled => {
+                let mut matmul = TileMatmul::new(product, tiled.tiles(context)?)?;
+                matmul.run(matmul.pass());
+                matmul.into_product()
+            }
+        };
         let found = product.matrices()[2].iter();
         let differences = found
             .zip(&wanted)
@@ -217,20 +190,6 @@ pub struct MissSetup {
 impl MissSetup {
     /// Number of rows and columns.
     const SIDE: usize = 120;
-
-    /// Reports every access of one multiplication.
-    fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Testable<()> {
-        match self.traced {
-            Traced::Kernel(way) => {
-                let product = Product::new(region, Self::SIDE, SEED)?;
-                let mut matmul = Matmul::new(product, way)?;
-                let pass = matmul.pass();
-                matmul.trace(pass, sink);
-            }
-            Traced::Together(columns) => together(columns, sink),
-        }
-        Ok(())
-    }
 }
 
 /// Reports the accesses of the original loops, with `columns` iterations of the middle loop at a
@@ -272,11 +231,19 @@ impl Setup for MissSetup {
         let matrix = Product::matrix_bytes(Self::SIDE);
         let mul2 = matrix..2 * matrix;
         let mut misses = 0_u64;
-        self.accesses(region, &mut |access| {
+        let mut count = |access: Access| {
             let hit = cache.reference(Reference::of(access, 0));
             let counts = access.kind == Kind::Load && mul2.contains(&access.offset);
             misses += u64::from(counts && !hit);
-        })?;
+        };
+        match self.traced {
+            Traced::Kernel(way) => {
+                let product = Product::new(region, Self::SIDE, SEED)?;
+                let mut matmul = Matmul::new(product, way)?;
+                matmul.trace(matmul.pass(), &mut count);
+            }
+            Traced::Together(columns) => together(columns, &mut count),
+        }
         let multiply_adds = (Self::SIDE * Self::SIDE * Self::SIDE) as f64;
         Ok(Workload::Count(misses as f64 / multiply_adds))
     }

@@ -196,13 +196,9 @@ pub enum LineState {
 /// An instruction that moves a line outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Evict {
-    /// `clflush`.
     Clflush,
-    /// `clflushopt`.
     Clflushopt,
-    /// `clwb`.
     Clwb,
-    /// `cldemote`.
     Cldemote,
 }
 
@@ -239,7 +235,6 @@ impl Evict {
 /// The operation on a line in a known state, before the line is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
-    /// Nothing.
     Nothing,
     /// The line is moved outwards.
     Evict(Evict),

@@ -194,7 +194,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
 /// What is displaced between two laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Displaced {
-    /// Nothing.
     Nothing,
     /// Translations: reads a byte of each of `pages` other pages. All these bytes lie at the same
     /// offset of their pages, so that their lines displace each other in a few sets. The ring's

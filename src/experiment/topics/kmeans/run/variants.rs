@@ -21,12 +21,6 @@ struct Listed {
     points: Mutex<Vec<Point>>,
 }
 
-impl Listed {
-    fn at(mean: Point) -> Self {
-        Listed { mean, points: Mutex::default() }
-    }
-}
-
 /// 1P: appends each point to the list of its cluster, and makes new clusters from the lists.
 pub(crate) struct Lists {
     problem: Arc<Problem>,
@@ -43,7 +37,7 @@ impl Lists {
     }
 
     fn replace(&self, means: impl Iterator<Item = Point>) {
-        let new = means.map(Listed::at).collect();
+        let new = means.map(|mean| Listed { mean, points: Mutex::default() }).collect();
         *write(&self.clusters) = new;
     }
 }

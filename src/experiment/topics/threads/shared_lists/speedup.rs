@@ -248,25 +248,18 @@ fn speed_up(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Tes
     ratio(Interval::exact(threads as f64), slower(e, threads, lists, bytes))
 }
 
-/// Returns how many lists fit the last level together, two at least, on every walk.
+/// Returns how many lists, each larger than L2, fit the last level together on every walk. Fails if fewer than two
+/// do.
 fn certain_in_llc(e: &Evidence<'_>) -> Testable<usize> {
-    let threads = two_in_llc(e.machine)?;
+    let (threads, llc) = (most_in_llc(e.machine), e.machine.ranges.llc);
+    if threads < 2 {
+        return Err(Untestable(match llc.hi < llc.lo {
+            true => "no list larger than L2 fits half of the last level".to_owned(),
+            false => format!("no two lists larger than L2 fit the {llc}"),
+        }));
+    }
     for lists in 1..=threads {
         e.no_chance((lists * in_llc(e.machine)) as f64)?;
     }
     Ok(threads)
-}
-
-/// Returns the number of threads whose lists are each larger than L2 and together fit the last
-/// level. Fails if fewer than two lists do.
-fn two_in_llc(machine: &Machine) -> Testable<usize> {
-    let threads = most_in_llc(machine);
-    if threads >= 2 {
-        return Ok(threads);
-    }
-    let llc = machine.ranges.llc;
-    Err(Untestable(match llc.hi < llc.lo {
-        true => "no list larger than L2 fits half of the last level".to_owned(),
-        false => format!("no two lists larger than L2 fit the {llc}"),
-    }))
 }
