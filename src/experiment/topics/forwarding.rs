@@ -179,8 +179,7 @@ const STORE_FORWARDING: Experiment = Experiment {
              as a load of the lower half",
             |e| {
                 let upper = of_sizes(e, &[16, 32, 64], [END, START], 2);
-                let what = "upper half over lower, at most, of";
-                judged(Extreme::most(upper), what, at_most, BLOCKED)
+                judged(Extreme::most(upper), "upper half over lower, at most, of", at_most, BLOCKED)
             },
         ),
         measured(

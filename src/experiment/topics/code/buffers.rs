@@ -117,8 +117,7 @@ const PUBLISHED_STORES: &str = "published entries of the store buffer";
 
 fn published() -> [Case; 2] {
     let case = |name, fact| {
-        let missing = "no size of this buffer is published for this core";
-        CountSetup::published(name, fact, missing).at(1)
+        CountSetup::published(name, fact, "no size of this buffer is published for this core").at(1)
     };
     [case(PUBLISHED_OPERATIONS, REORDER), case(PUBLISHED_STORES, STORE)]
 }
@@ -235,8 +234,7 @@ const BUFFERS: Experiment = Experiment {
     )],
     plot: Some(Plot::cycles(Axis::log("number"), Axis::log("time of a round, or of a call"))),
     cases: |machine| {
-        let wanted = |kind: &&Kind| machine.full || kind.name != MOVES;
-        let kinds = KINDS.iter().filter(wanted);
+        let kinds = KINDS.iter().filter(|kind: &&Kind| machine.full || kind.name != MOVES);
         let windows = kinds.flat_map(|kind| {
             let numbers = kind.numbers(machine).into_iter();
             numbers.filter_map(|number| kind.case(number))
@@ -310,8 +308,7 @@ const BUFFERS: Experiment = Experiment {
                 let Ok(published) = e.at(PUBLISHED_OPERATIONS, 1.0) else {
                     return Ok(judged);
                 };
-                let of_published = operations.scaled(1.0 / published.middle());
-                unless_halved("reorder buffer", of_published, judged)
+                unless_halved("reorder buffer", operations.scaled(1.0 / published.middle()), judged)
             },
         )
         .holding(

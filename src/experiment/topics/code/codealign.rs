@@ -173,8 +173,7 @@ impl Setup for CodeAlignSetup {
         let placed = self.placed;
         let align = CodeAlign::new(placed, self.offset)?;
         let mut write = |bytes: &mut [u8]| AlignCopies::write(placed, bytes);
-        let bytes = AlignCopies::bytes(placed);
-        let code = context.host.code(bytes, Pages::Base, &mut write)?;
+        let code = context.host.code(AlignCopies::bytes(placed), Pages::Base, &mut write)?;
         // SAFETY: the copies were written to the start of the code, which begins at a page and stays
         // executable and unchanged for as long as it lives.
         let copies = unsafe { AlignCopies::new(code, |code, at| code.function(at), align) };

@@ -94,10 +94,9 @@ const INLINING: Experiment = Experiment {
                 cases.push(Case::new(series, (count * bytes) as f64, setup).in_turn());
             }
         }
-        cases
-            .extend([TWO_INLINED, TWO_CALLED].map(|name| {
-                CountSetup::computed(name, u64::from(name == TWO_INLINED), size).at(2)
-            }));
+        let size = |inlined| Ok(callers(2, inlined == 1).functions() as f64);
+        cases.push(CountSetup::computed(TWO_INLINED, 1, size).at(2));
+        cases.push(CountSetup::computed(TWO_CALLED, 0, size).at(2));
         cases
     },
     curves: |e| a_piece(e, [INLINED, CALLED], callers(1, true).function()),
@@ -148,12 +147,6 @@ const INLINING: Experiment = Experiment {
 
 const TWO_INLINED: &str = "bytes of two functions, inlined";
 const TWO_CALLED: &str = "bytes of two functions and one candidate, called";
-
-/// Returns the bytes of two functions with the candidate inlined into each (`inlined` is 1) or
-/// called by both.
-fn size(inlined: u64) -> Testable<f64> {
-    Ok(callers(2, inlined == 1).functions() as f64)
-}
 
 const BETWEEN_HOT: &str = "cold code between the hot";
 const MOVED: &str = "cold code moved away";

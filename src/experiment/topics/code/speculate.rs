@@ -189,8 +189,7 @@ impl Setup for SpeculateMissSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         let count = NODE.count(self.working_set);
-        let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, NODE, count, order)?;
+        let ring = Ring::new(region, NODE, count, Order::Random { seed: self.seed })?;
         let speculate = SpeculateMiss::new(ring, self.issue)?;
         // Each of the two walks visits half of the nodes.
         Ok(Workload::steady(speculate, count as u64 / 2))

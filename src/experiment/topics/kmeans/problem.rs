@@ -131,8 +131,7 @@ pub(super) fn counts_apart(ended: &Clustering, features: &Features) -> Testable<
     let means = &ended.means;
     let [x, y]: [Vec<f64>; 2] = [coordinates(means, |p| p.x), coordinates(means, |p| p.y)];
     let mut sums = [Sum::default(); CLUSTERS];
-    let way = NearestWay::widest(features);
-    add_to_nearest(way, &xs, &ys, Means { x: &x, y: &y }, &mut sums);
+    add_to_nearest(NearestWay::widest(features), &xs, &ys, Means { x: &x, y: &y }, &mut sums);
     let mut apart = 0.0;
     for index in TOLD {
         // The item holds two coordinates, then the count.

@@ -91,12 +91,11 @@ const FIG_7_1: Experiment = Experiment {
             "a simulated sequential walk over 2^16 bytes or more misses an L1d of 32 KiB once in \
              32 instructions, as counted in Figure 7.3 (5 % allowed)",
             |e| {
-                let parts = COUNTED_IN_ORDER.map(|(power, counted)| {
+                all_of(COUNTED_IN_ORDER.map(|(power, counted)| {
                     let simulated = missed(e, IN_ORDER, Missed::L1d, power)?;
                     let what = format!("simulated over counted at 2^{power}");
                     between(&what, simulated.scaled(1.0 / counted), 0.95, 1.05)
-                });
-                all_of(parts)
+                }))
             },
         ),
         // L2 of 4 MiB has next to no misses up to 2^21 bytes, and many from 2^23 on.
@@ -139,12 +138,11 @@ const FIG_7_1: Experiment = Experiment {
             "from 2^18 to 2^23 bytes, a simulated random walk misses L1d 4 to 8 times as often as \
              a sequential walk",
             |e| {
-                let parts = [18, 20, 21, 22, 23].map(|power| {
+                all_of([18, 20, 21, 22, 23].map(|power| {
                     let of = |order| missed(e, order, Missed::L1d, power);
                     let more = ratio(of(AT_RANDOM), of(IN_ORDER))?;
                     between(&format!("times at 2^{power}"), more, 4.0, 8.0)
-                });
-                all_of(parts)
+                }))
             },
         )
         .then_between(5.1, 7.0, CORE_2),

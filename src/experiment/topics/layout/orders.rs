@@ -33,8 +33,7 @@ const BATCH: usize = Orders::BATCH * size_of::<WholeOrder>();
 /// Returns the sizes in bytes of whole orders, one per range in a quick run. The last size, if
 /// memory allows, puts the split array into memory as well.
 fn sizes(machine: &Machine) -> Vec<usize> {
-    let largest = 1 << machine.largest.max(1).ilog2();
-    let far = (4 * machine.in_memory()).min(largest);
+    let far = (4 * machine.in_memory()).min(1 << machine.largest.max(1).ilog2());
     let ranges = &machine.ranges;
     let mut sizes = if machine.full {
         machine.working_sets()
@@ -156,8 +155,7 @@ const ORDER_SPLIT: Experiment = Experiment {
 /// Returns the ratio of two arrangements where whole orders fit into half of L1d.
 fn near(e: &Evidence<'_>, of: &str, to: &str) -> Testable<Interval> {
     // A working set rounded down to whole batches may fall below the range.
-    let l1 = Range { lo: 0.0, ..e.machine.ranges.l1 };
-    paired(e, of, to, l1)
+    paired(e, of, to, Range { lo: 0.0, ..e.machine.ranges.l1 })
 }
 
 /// Returns the ratio of two arrangements at the largest number of orders. Fails if whole or split orders do

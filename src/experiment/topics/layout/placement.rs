@@ -228,8 +228,7 @@ mod tests {
 
     #[test]
     fn addresses_off_a_line_are_seen() {
-        let bytes = [0_u8; 128];
-        let all = addresses(&bytes);
+        let all = addresses(&[0_u8; 128]);
         assert_eq!(on(&all, LINE), 2.0);
         assert_eq!(on(&all, 16), 8.0);
     }

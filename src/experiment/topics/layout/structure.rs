@@ -67,8 +67,7 @@ const FIG_3_9: Experiment = Experiment {
                 ("links back, sequential", |region, n| links_back(region, n, Order::Sequential)),
                 ("links back, random", |region, n| links_back(region, n, RANDOM)),
             ] {
-                let bytes = (length * 64) as usize;
-                let setup = CountSetup::in_memory(series, bytes, length, count);
+                let setup = CountSetup::in_memory(series, (length * 64) as usize, length, count);
                 cases.push(setup.at(length as f64));
             }
         }
@@ -160,8 +159,7 @@ const STRUCT_L: Experiment = Experiment {
                 let series = "elements on the cycle of a 1 MiB list";
                 let on_cycle = CountSetup::in_memory(series, 1 << 20, npad, |region, npad| {
                     let layout = Layout::npad(npad as usize);
-                    let count = layout.count(1 << 20);
-                    let ring = Ring::new(region, layout, count, RANDOM)?;
+                    let ring = Ring::new(region, layout, layout.count(1 << 20), RANDOM)?;
                     Ok(ring.cycle_length() as f64)
                 });
                 on_cycle.at(npad as f64)
@@ -185,8 +183,7 @@ const STRUCT_L: Experiment = Experiment {
             }
             let pointer = size_of::<*const u8>();
             let verdict = if pointer == 8 { Verdict::Holds } else { Verdict::DoesNotHold };
-            let numbers = format!("a pointer has {pointer} bytes");
-            parts.push(Ok(Judgement::in_words(verdict, numbers)));
+            parts.push(Ok(Judgement::in_words(verdict, format!("a pointer has {pointer} bytes"))));
             all_of(parts)
         },
     )],

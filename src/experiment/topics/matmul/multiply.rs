@@ -120,8 +120,7 @@ impl DifferenceSetup {
         for factor in product.factors_mut() {
             // Elements use every bit of a double, so that sums are rounded. Sums of `Product::new`
             // are exact.
-            let unit = || (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
-            factor.fill_with(unit);
+            factor.fill_with(|| (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
             factor.iter_mut().for_each(|element| *element = change(*element));
         }
         Ok(product)

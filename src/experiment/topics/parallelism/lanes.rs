@@ -30,8 +30,7 @@ pub(crate) const LANES: &str = "a step of one of n walks";
 fn lanes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         let few = 1..=32;
-        let more = [36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128];
-        few.chain(more).collect()
+        few.chain([36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]).collect()
     } else {
         vec![1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128]
     }

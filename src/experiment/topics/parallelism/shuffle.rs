@@ -63,8 +63,7 @@ pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
 
 /// Checks that the array lies in memory: no more may be allowed than a cache holds.
 pub(crate) fn in_memory(e: &Evidence<'_>) -> Testable<()> {
-    let bytes = integers(e.machine) * size_of::<u32>();
-    e.machine.place_in_memory(bytes).map(|_| ())
+    e.machine.place_in_memory(integers(e.machine) * size_of::<u32>()).map(|_| ())
 }
 
 /// Returns the time of one point divided by that of another, pass by pass: points that are measured
@@ -286,10 +285,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             startin("table of throughput and pending misses"),
             "an exchange of the simple shuffle takes more than 1.2 times as long as an exchange \
              in stages of 64",
-            |e| {
-                let slower = over(e, (DRAWN, 64.0), (BUFFERED, 64.0));
-                at_least("simple over stages of 64", slower, 1.2)
-            },
+            |e| at_least("simple over stages of 64", over(e, (DRAWN, 64.0), (BUFFERED, 64.0)), 1.2),
         )
         .then(1.61, "")
         .takeaway(

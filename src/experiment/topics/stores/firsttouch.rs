@@ -60,8 +60,7 @@ const FIRST_TOUCH: Experiment = Experiment {
         for (x, pages, count) in SIZES {
             let in_pages = |case: Case| Case { pages: pages.into(), ..case.in_its_own_pages() };
             for (series, touch) in SERIES {
-                let setup = TouchSetup { pages, count, touch };
-                cases.push(in_pages(Case::new(series, x, setup)));
+                cases.push(in_pages(Case::new(series, x, TouchSetup { pages, count, touch })));
             }
             let fill = FillSetup { bytes: count * pages.bytes(), way: FillWay::RepStosb };
             cases.push(in_pages(Case::new(ZEROING, x, fill)));
@@ -158,6 +157,5 @@ fn gigabytes(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
 /// Returns the time of the first write to a page divided by the time of zeroing as many mapped
 /// bytes.
 fn over_zeroing(e: &Evidence<'_>, x: f64) -> Testable<Interval> {
-    let zeroing = e.at(ZEROING, x)?.scaled(lines_of_page(x));
-    ratio(e.at(WRITE, x), zeroing)
+    ratio(e.at(WRITE, x), e.at(ZEROING, x)?.scaled(lines_of_page(x)))
 }

@@ -36,8 +36,7 @@ const SPLIT_LOCKS: Experiment = Experiment {
         } else {
             vec![0, 1, LAST / 2 + 1, LAST, LAST + 1, HALF, LINE - 1]
         };
-        let case = |at| Case::new(SERIES, at as f64, LockSetup { at });
-        offsets.into_iter().map(case).collect()
+        offsets.into_iter().map(|at| Case::new(SERIES, at as f64, LockSetup { at })).collect()
     },
     claims: &[
         measured(

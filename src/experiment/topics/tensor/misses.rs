@@ -128,8 +128,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
             cases.push(tally(SIMULATED, 0.0, STRIDES, Tally::Misses(l1d)));
             cases.push(tally(LATER, 0.0, STRIDES, Tally::LaterMisses(l1d)));
         }
-        let counted = Tally::Counted(Event::L1D_LOAD_MISSES);
-        cases.push(tally(COUNTED, 0.0, STRIDES, counted));
+        cases.push(tally(COUNTED, 0.0, STRIDES, Tally::Counted(Event::L1D_LOAD_MISSES)));
         let others = |_| Ok(POST.others() / (POST.misses - 448.0));
         cases.push(CountSetup::computed(OTHERS, 0, others).at(0.0));
         for (series, setup) in [

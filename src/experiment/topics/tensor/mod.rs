@@ -46,8 +46,7 @@ const STRIDES: TensorSetup = TensorSetup::flat(Get::Strides);
 
 /// Returns nested boxes that were allocated in random order.
 fn shuffled(machine: &Machine) -> TensorSetup {
-    let allocation = Allocation::Shuffled { seed: machine.seed };
-    TensorSetup::nested(Storage::Boxes(allocation), Get::Boxes)
+    TensorSetup::nested(Storage::Boxes(Allocation::Shuffled { seed: machine.seed }), Get::Boxes)
 }
 
 /// Returns a case that counts `what`.
@@ -58,8 +57,7 @@ fn tally(series: &str, x: f64, of: TensorSetup, what: Tally) -> Case {
 /// Returns the geometry of the first data cache for a simulation, from CPUID.
 fn l1d(machine: &Machine) -> Option<Geometry> {
     let cache = machine.data_cache(1)?;
-    let ways = u64::from(cache.ways?);
-    Geometry::new(cache.size, ways, u64::from(cache.line)).ok()
+    Geometry::new(cache.size, u64::from(cache.ways?), u64::from(cache.line)).ok()
 }
 
 /// Returns the value of a series that has only a point at place 0.

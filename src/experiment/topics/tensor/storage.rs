@@ -246,8 +246,7 @@ fn formula(shape: Shape) -> usize {
 /// was allocated before.
 fn walked(heap: Heap, shape: Shape) -> usize {
     let ends = (0..4).map(|level| {
-        let last = Heap::arrays(shape, level) - 1;
-        heap.natural(shape, level, last) + heap.array(shape, level)
+        heap.natural(shape, level, Heap::arrays(shape, level) - 1) + heap.array(shape, level)
     });
     ends.max().unwrap_or(0) - heap.first
 }

@@ -51,8 +51,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
         let ranges = &machine.ranges;
         let walk = |series, range| {
             let order = Order::Random { seed: machine.seed };
-            let bytes = machine.middle_of(range);
-            let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
+            let setup = WalkSetup::follow(Layout::npad(7), machine.middle_of(range), order);
             Case::new(series, 0.0, setup).in_large_pages()
         };
         [

@@ -50,8 +50,7 @@ const SYNONYMS: Experiment = Experiment {
     cases: |machine| {
         let views = [(ONE, false), (TWO, true)]
             .map(|(series, two)| Case::new(series, HERE, SynonymSetup { two }).in_turn());
-        let sets = replacement::cases(machine);
-        views.into_iter().chain(sets).collect()
+        views.into_iter().chain(replacement::cases(machine)).collect()
     },
     claims: &[
         // The first level is tagged by virtual addresses: do not map one physical location at two
@@ -147,8 +146,7 @@ const SELF_MODIFYING: Experiment = Experiment {
             "a number that another core writes into running code takes at least 1.5 times as long \
              to arrive as a number written into data",
             |e| {
-                let here = Range::at(HERE);
-                let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
+                let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, Range::at(HERE))?;
                 at_least("into code over into data", slower, 1.5)
             },
         )

@@ -181,8 +181,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             let order = Order::Random { seed: machine.seed };
             let walk =
                 WalkSetup { layout: layout(distance), count: COUNT, order, step: Step::Follow };
-            let setup = DisplaceSetup { walk, displaced };
-            let case = Case::new(series, distance as f64, setup);
+            let case = Case::new(series, distance as f64, DisplaceSetup { walk, displaced });
             cases.push(case.in_reservation().in_turn());
         }
     }

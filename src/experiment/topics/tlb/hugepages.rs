@@ -90,8 +90,7 @@ const FIG_7_9: Experiment = Experiment {
                         e.machine.largest >> 20
                     )));
                 }
-                let range = Range { lo: x / 2.0, hi: x };
-                saving(e, HUGE, range, 1.1)
+                saving(e, HUGE, Range { lo: x / 2.0, hi: x }, 1.1)
             },
         )
         .then(1.63, PENTIUM_4)

@@ -294,8 +294,7 @@ mod tests {
     #[test]
     fn lines_are_spread_over_as_much_memory_as_is_allowed() {
         let machine = |full, largest| Machine { full, largest, ..unknown() };
-        let quick = machine(false, 1 << 30);
-        assert_eq!(strides(&quick), [1, 3]);
+        assert_eq!(strides(&machine(false, 1 << 30)), [1, 3]);
         let large = machine(true, 64 << 30);
         let strides = strides(&large);
         let most = spread(&large, *strides.last().unwrap());

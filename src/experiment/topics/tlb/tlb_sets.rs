@@ -210,8 +210,7 @@ fn reported(which: u64) -> Testable<f64> {
     let tlbs = Tlbs::detect();
     let row = [SMALL, LARGE, SECOND].into_iter().find(|row| row.0 == which as f64);
     let entries = row.and_then(|(_, level, page)| tlbs.load_entries(level, page));
-    let none = || Untestable::because("CPUID reports no such TLB");
-    entries.map(f64::from).ok_or_else(none)
+    entries.map(f64::from).ok_or_else(|| Untestable::because("CPUID reports no such TLB"))
 }
 
 /// The end of a TLB in a curve.

@@ -58,12 +58,11 @@ pub(crate) const BRANCHES: Experiment = Experiment {
             ),
             "each of 64 taken jumps with remembered targets costs 0.1 to 2.1 core cycles",
             |e| {
-                let parts = SPACINGS.map(|(series, _)| {
+                all_of(SPACINGS.map(|(series, _)| {
                     let cost = e.at(series, FEW)?;
                     // No front end follows ten jumps per cycle: less than 0.1 is no valid time.
                     between(&format!("{series}, 64 of them"), cost, 0.1, 2.1)
-                });
-                all_of(parts)
+                }))
             },
         ),
         measured(

@@ -196,8 +196,7 @@ fn small(e: &Evidence<'_>, filler: Filler) -> Testable<Reading> {
 
 /// Returns the time per instruction of code that L2 holds and L1i does not.
 fn in_l2(e: &Evidence<'_>) -> Testable<Reading> {
-    let range = Range { lo: 1.9 * l1i(e.machine)?, hi: 0.55 * l2(e.machine)? };
-    e.level(name(Filler::Nop8), range)
+    e.level(name(Filler::Nop8), Range { lo: 1.9 * l1i(e.machine)?, hi: 0.55 * l2(e.machine)? })
 }
 
 /// Returns the largest footprint before the first step of a kind of code over the footprint of `base`
@@ -330,6 +329,5 @@ const UNDEFINED: Experiment = Experiment {
 };
 
 fn ud2_over_code(e: &Evidence<'_>, jumps: usize) -> Testable<Interval> {
-    let here = Range::at(jumps as f64);
-    paired(e, UD2, CODE, here)
+    paired(e, UD2, CODE, Range::at(jumps as f64))
 }

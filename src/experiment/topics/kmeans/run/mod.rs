@@ -66,8 +66,7 @@ impl KMeansWay {
                 Box::new(variants::OwnSums::new(problem, tasks, NearestWay::Plain))
             }
             KMeansWay::Vectors => {
-                let way = NearestWay::widest(features);
-                Box::new(variants::OwnSums::new(problem, tasks, way))
+                Box::new(variants::OwnSums::new(problem, tasks, NearestWay::widest(features)))
             }
         })
     }
@@ -151,8 +150,7 @@ impl Setup for KMeansSetup {
                 vec![Worker::new(cpus[0], streams)]
             }
             Some(variant) => {
-                let parts = [self.tasks, cpus.len()];
-                let run = Arc::new(Run::new(variant, self.points, parts, true));
+                let run = Arc::new(Run::new(variant, self.points, [self.tasks, cpus.len()], true));
                 let worker =
                     |(index, &cpu)| Worker::new(cpu, Task { run: Arc::clone(&run), index });
                 cpus.iter().enumerate().map(worker).collect()

@@ -251,8 +251,7 @@ mod tests {
     }
 
     fn in_threads(noted: &Arc<Noted>, tasks: usize, threads: usize, anew: bool) -> Arc<Run> {
-        let variant = Box::new(Arc::clone(noted));
-        let run = Arc::new(Run::new(variant, 103, [tasks, threads], anew));
+        let run = Arc::new(Run::new(Box::new(Arc::clone(noted)), 103, [tasks, threads], anew));
         thread::scope(|scope| {
             for index in 0..threads {
                 let run = Arc::clone(&run);
@@ -299,8 +298,7 @@ mod tests {
 
     #[test]
     fn what_comes_to_no_rest_ends_as_well() {
-        let noted = Arc::new(Noted::default());
-        let run = Run::new(Box::new(noted), 10, [1, 1], false);
+        let run = Run::new(Box::new(Arc::new(Noted::default())), 10, [1, 1], false);
         run.to_rest(0, 2);
         assert_eq!(run.iterations(), 2);
     }

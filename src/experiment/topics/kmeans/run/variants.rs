@@ -54,7 +54,7 @@ impl Variant for Lists {
     fn finish(&self) -> bool {
         let mut at_rest = true;
         let before = self.clusters();
-        let means = before.iter().map(|cluster| {
+        self.replace(before.iter().map(|cluster| {
             let mut sums = Sum::default();
             for point in &*lock(&cluster.points) {
                 sums.add(point.x, point.y);
@@ -62,8 +62,7 @@ impl Variant for Lists {
             let mean = mean_of(&sums).unwrap_or(cluster.mean);
             at_rest &= mean.near(cluster.mean, EPSILON);
             mean
-        });
-        self.replace(means);
+        }));
         at_rest
     }
 

@@ -38,8 +38,7 @@ impl Dash {
     /// two, and at least two.
     pub fn new(stripes: usize, keys: usize) -> Self {
         let shards = stripes.next_power_of_two().max(2);
-        let map = DashMap::with_capacity_and_hasher_and_shard_amount(keys, Hash::default(), shards);
-        Dash(map)
+        Dash(DashMap::with_capacity_and_hasher_and_shard_amount(keys, Hash::default(), shards))
     }
 }
 

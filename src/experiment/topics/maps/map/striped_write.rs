@@ -221,8 +221,7 @@ impl StripedWriteMap {
                 // SAFETY: nodes are freed only through `&mut self`.
                 for node in unsafe { chain(head.load(Ordering::Relaxed)) } {
                     let place = new.head(spread(node.key));
-                    let next = place.load(Ordering::Relaxed);
-                    let node = new_node(node.key, node.value, next);
+                    let node = new_node(node.key, node.value, place.load(Ordering::Relaxed));
                     place.store(node, Ordering::Relaxed);
                 }
             }

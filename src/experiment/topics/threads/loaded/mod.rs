@@ -104,8 +104,7 @@ fn stream_bytes(machine: &Machine, threads: usize) -> Option<usize> {
     // The first thread does not stream.
     let streams = machine.cpu_order.first(threads).get(1..)?;
     let [fewest, _] = sharers(streams, |location| location.last_level);
-    let together = (fewest * less) as f64;
-    machine.ranges.memory.holds(together).then_some(less)
+    machine.ranges.memory.holds((fewest * less) as f64).then_some(less)
 }
 
 /// Returns the number of streams beside a walk. A record of an earlier version may have fewer than

@@ -146,8 +146,7 @@ mod tests {
     fn a_pause_changes_no_access() {
         let [mut paced, mut plain] = [vec![0; (1 << 14) + 63], vec![0; (1 << 14) + 63]];
         let stream = |bytes| {
-            let region = Region::new(bytes).unwrap();
-            Bandwidth::new(region, Motion::Update, Vector::Sse2).unwrap()
+            Bandwidth::new(Region::new(bytes).unwrap(), Motion::Update, Vector::Sse2).unwrap()
         };
         let mut alone = stream(&mut plain);
         let mut paced =

@@ -150,8 +150,7 @@ fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |bytes, (threads, lists)| {
         let setup = setup(machine, test, bytes, threads, lists);
-        let case = |setup| Case::new(series(threads, lists), bytes as f64, setup);
-        cases.extend(setup.map(case));
+        cases.extend(setup.map(|setup| Case::new(series(threads, lists), bytes as f64, setup)));
     };
     // Cases that claims compare are measured one after the other.
     for bytes in sizes(machine) {
