@@ -55,13 +55,10 @@ pairs![
 
 const START: &str = "load at the store's start";
 const END: &str = "load at its end";
-const BEFORE: &str = "load half before it";
 const BEHIND: &str = "load half behind it";
-const WIDER: &str = "load wider than it";
 const TWO: &str = "of two stores";
 const ONE_OPERAND: &str = "by one operand";
 const GENERAL: &str = "into a general register";
-const GENERAL_END: &str = "into a general register, load at its end";
 const LINES: &str = "across two lines";
 const PAGES: &str = "across two pages";
 
@@ -119,7 +116,7 @@ const STORE_FORWARDING: Experiment = Experiment {
             let mut add =
                 |series, load: isize| cases.push(case(series, trip, home(trip, load), load));
             if end < 0 {
-                add(WIDER, 0);
+                add("load wider than it", 0);
                 continue;
             }
             add(START, 0);
@@ -127,7 +124,7 @@ const STORE_FORWARDING: Experiment = Experiment {
                 add(END, end);
             }
             if half > 0 {
-                add(BEFORE, -half);
+                add("load half before it", -half);
                 add(BEHIND, end + half);
             }
         }
@@ -141,7 +138,7 @@ const STORE_FORWARDING: Experiment = Experiment {
         cases.push(case(ONE_OPERAND, Trip::new(8, 8).by(Passing::Renamed), HOME, 0));
         let general = Trip::new(16, 8).by(Passing::General);
         cases.push(case(GENERAL, general, HOME, 0));
-        cases.push(case(GENERAL_END, general, HOME, 8));
+        cases.push(case("into a general register, load at its end", general, HOME, 8));
         cases
     },
     events: events::FORWARDING,

@@ -146,7 +146,6 @@ const fn plot(reference: &'static [Reference]) -> Option<Plot> {
     )
 }
 
-const FILE: &str = "sestoft_kmeans_per_point.csv";
 const I7: &str = "i7-4870HQ, 4 cores, Java 8 (2017)";
 const XEON: &str = "2 x Xeon E5-2680 v3, 24 cores, Java 8 (2017)";
 const BOTH: &str = "i7-4870HQ with 4 cores, 2 x Xeon E5-2680 v3 with 24, 2 tasks per core";
@@ -155,7 +154,7 @@ const fn reference(
     machine: &'static str,
     columns: &'static [(&'static str, &'static str)],
 ) -> Reference {
-    Reference { file: FILE, machine, x: "tasks", columns }
+    Reference { file: "sestoft_kmeans_per_point.csv", machine, x: "tasks", columns }
 }
 
 /// Returns the time of `of` divided by the time of `to`, with `tasks` tasks. Each turn of each pass

@@ -2,9 +2,8 @@
 
 use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
-use crate::kernel::TwoFields;
-use crate::mem::Region;
-use crate::pattern::{Layout, Order, Ring};
+use crate::experiment::topics::layout::{Loads, RingSetup};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_6_2];
@@ -77,8 +76,9 @@ const FIG_6_2: Experiment = Experiment {
             let words = 8 * spread.lines;
             let layout = Layout::npad(words - 1);
             for working_set in machine.working_sets_or_one_a_range() {
+                let count = layout.count(working_set).max(1);
                 for (series, second) in [(spread.near(), 2), (spread.far(), words - 1)] {
-                    let setup = PairSetup { working_set, layout, order, words: [1, second] };
+                    let setup = RingSetup { layout, count, order, loads: Loads::Two([1, second]) };
                     cases.push(Case::new(series, working_set as f64, setup).in_turn());
                 }
             }
@@ -198,33 +198,4 @@ fn beyond_l1(e: &Evidence<'_>, pick: fn(Interval, Interval) -> Interval) -> Test
     }
     let none = || Untestable::because("no working set beyond L1d was measured");
     all.into_iter().reduce(pick).ok_or_else(none)
-}
-
-/// Set-up of a walk along a ring of elements of whole lines that adds up two words of each element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PairSetup {
-    /// Bytes of all elements together.
-    pub working_set: usize,
-    pub layout: Layout,
-    pub order: Order,
-    /// The two words of an element that are added up, counted from 0.
-    pub words: [usize; 2],
-}
-
-impl PairSetup {
-    fn count(&self) -> usize {
-        self.layout.count(self.working_set).max(1)
-    }
-}
-
-impl Setup for PairSetup {
-    fn bytes(&self) -> usize {
-        self.layout.span(self.count())
-    }
-
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
-        let ring = Ring::new(region, self.layout, self.count(), self.order)?;
-        let pair = TwoFields::new(ring, self.words)?;
-        Ok(Workload::steady(pair, self.count() as u64))
-    }
 }

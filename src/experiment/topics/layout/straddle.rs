@@ -2,11 +2,12 @@
 
 use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::lines::{BurstSetup, no_width};
-use crate::kernel::{Places, Transfer, WideChase, Width};
-use crate::mem::{LINE, PAGE, Region};
+use crate::experiment::shared::lines::BurstSetup;
+use crate::experiment::topics::layout::{Loads, RingSetup};
+use crate::kernel::{Places, Transfer, Width};
+use crate::mem::{LINE, PAGE};
 use crate::order;
-use crate::pattern::{Layout, Order, Ring};
+use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
@@ -69,7 +70,8 @@ const LATENCY: Experiment = Experiment {
                     (lines("", width), spaced.skewed(offset), LINES),
                     (pages("", width), paged.skewed(PAGE - LINE + offset), PAGES),
                 ] {
-                    let setup = StraddleSetup { layout, count, order: random, width };
+                    let loads = Loads::Wide(width);
+                    let setup = RingSetup { layout, count, order: random, loads };
                     cases.push(Case::new(series, offset as f64, setup));
                 }
             }
@@ -79,7 +81,8 @@ const LATENCY: Experiment = Experiment {
         for (series, order) in [("8 bytes, sequential in L2", Order::Sequential), (RANDOM, random)]
         {
             for offset in few(machine) {
-                let setup = StraddleSetup { layout: spaced.skewed(offset), count, order, width: 8 };
+                let (layout, loads) = (spaced.skewed(offset), Loads::Wide(8));
+                let setup = RingSetup { layout, count, order, loads };
                 cases.push(Case::new(series, offset as f64, setup).in_large_pages());
             }
         }
@@ -323,28 +326,4 @@ fn across_pages(e: &Evidence<'_>, prefix: &str) -> Judged {
     let least = Extreme::least(each_width(e, series, slower))?;
     let what = format!("across two pages over across two lines, at least, with {} bytes", least.at);
     at_least(&what, least.value, SAME)
-}
-
-/// Set-up of a walk along a ring that loads the pointers at one width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StraddleSetup {
-    /// Where the elements lie. Each has room for one load.
-    pub layout: Layout,
-    pub count: usize,
-    pub order: Order,
-    /// Bytes of a load: 4, 8, 16, 32 or 64.
-    pub width: usize,
-}
-
-impl Setup for StraddleSetup {
-    fn bytes(&self) -> usize {
-        self.layout.span(self.count)
-    }
-
-    fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
-        let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
-        let ring = Ring::new(region, self.layout, self.count, self.order)?;
-        let walk = WideChase::new(ring, width)?;
-        Ok(Workload::steady(walk, self.count as u64))
-    }
 }

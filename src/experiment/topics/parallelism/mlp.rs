@@ -1,9 +1,11 @@
 //! Memory-level parallelism: Startin's A3, A4 and A7.
 
 use crate::experiment::prelude::*;
+use crate::experiment::topics::parallelism::ChainsSetup;
 use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
 use crate::experiment::topics::parallelism::shuffle::{
-    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, chains, in_memory, over, shuffle,
+    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, in_memory, integers, over,
+    shuffle,
 };
 use crate::model::in_flight;
 use crate::pattern::Indices;
@@ -173,8 +175,9 @@ const MLP: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-fn chained(machine: &Machine, count: u32) -> Case {
-    Case::new(CHAINS, count, chains(machine, count))
+fn chained(machine: &Machine, chains: u32) -> Case {
+    let setup = ChainsSetup { count: integers(machine), chains, seed: machine.seed };
+    Case::new(CHAINS, chains, setup)
 }
 
 /// Returns the time of a miss. Exchanges in four chains wait for four misses at the same time.

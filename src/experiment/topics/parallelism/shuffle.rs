@@ -1,7 +1,7 @@
 //! Startin's shuffles: A1, A2 and A8.
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::parallelism::{ChainsSetup, ShuffleSetup};
+use crate::experiment::topics::parallelism::ShuffleSetup;
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;
@@ -14,8 +14,6 @@ pub(crate) const DRAWN: &str = "shuffle, index drawn";
 pub(crate) const BUFFERED: &str = "shuffleBuffered, index drawn";
 const LOOKED_UP_CALLED: &str = "shuffle, index looked up in a call";
 const DRAWN_CALLED: &str = "shuffle, index drawn in a call";
-const LOOKED_UP_CLOSURE: &str = "shuffle, index looked up in a closure";
-const DRAWN_CLOSURE: &str = "shuffle, index drawn in a closure";
 
 /// The post's stage lengths.
 pub(crate) const STAGES_OF_POST: [usize; 4] = [8, 16, 32, 64];
@@ -54,11 +52,6 @@ pub(crate) fn shuffle(machine: &Machine, indices: Indices, stage: usize) -> Shuf
 /// Like [`shuffle`], with indices drawn a stage at a time.
 pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
     ShuffleSetup { buffered: true, ..shuffle(machine, Indices::Generated, stage) }
-}
-
-/// Returns the set-up of exchanges in chains, in the same array.
-pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
-    ChainsSetup { count: integers(machine), chains, seed: machine.seed }
 }
 
 /// Checks that the array lies in memory: no more may be allowed than a cache holds.
@@ -122,8 +115,8 @@ const SHUFFLE: Experiment = Experiment {
         let ways = [
             (LOOKED_UP_CALLED, Indices::Precomputed, Op::Called),
             (DRAWN_CALLED, Indices::Generated, Op::Called),
-            (LOOKED_UP_CLOSURE, Indices::Precomputed, Op::Closure),
-            (DRAWN_CLOSURE, Indices::Generated, Op::Closure),
+            ("shuffle, index looked up in a closure", Indices::Precomputed, Op::Closure),
+            ("shuffle, index drawn in a closure", Indices::Generated, Op::Closure),
         ];
         let stage = STAGES_OF_POST[3];
         for (series, indices, op) in ways {

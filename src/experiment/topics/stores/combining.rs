@@ -16,7 +16,6 @@ pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 const WHOLE: &str = "non-temporal, a line at a time";
 pub(crate) const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
 const CACHED: &str = "through the cache";
-const REP_STOSB: &str = "rep stosb";
 
 /// Parts of a line: their series, how they are stored, and their share of the line.
 const PARTS: [(&str, Part, f64); 4] = [
@@ -188,7 +187,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = vec![
         Case::new(CACHED, 1, fill(far, FillWay::Cached)),
         Case::new(WHOLE, 1, fill(far, FillWay::NonTemporal)),
-        Case::new(REP_STOSB, 1, fill(far, FillWay::RepStosb)),
+        Case::new("rep stosb", 1, fill(far, FillWay::RepStosb)),
     ];
     cases.extend(
         OPEN.map(|lines| {

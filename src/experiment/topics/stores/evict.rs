@@ -23,7 +23,6 @@ const INSTRUCTIONS: [Evict; 4] = [Evict::Clflush, Evict::Clflushopt, Evict::Clwb
 const STATES: [(&str, LineState); 3] =
     [("in no cache", LineState::Absent), ("clean", LineState::Clean), ("dirty", LineState::Dirty)];
 
-const FENCE: &str = "mfence alone";
 const CACHED: &str = "load of a line in L1d";
 const ABSENT: &str = "load of a line in no cache";
 
@@ -149,7 +148,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
     let mut cases = Vec::new();
     let run = |by, state, lines: u32| EvictSetup { by, state, lines: lines as usize, seed };
-    cases.push(Case::new(FENCE, 1, run(None, LineState::Clean, 1)));
+    cases.push(Case::new("mfence alone", 1, run(None, LineState::Clean, 1)));
     for by in INSTRUCTIONS {
         for (name, state) in STATES {
             let series = flushed(by, name);

@@ -13,7 +13,6 @@ use crate::stats::Interval;
 pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
 const PAPER: &str = "the formula with the paper's 1.1134";
-const HERE: &str = "the formula with this machine's latencies";
 
 /// The constant `A` of the figure's line. The parameters of the Pentium 4 behind it were never
 /// published.
@@ -75,7 +74,8 @@ const FIG_3_23: Experiment = Experiment {
         let mut curves = e.curves_of(|label| label == PAPER);
         if let Ok(allowance) = allowance(e) {
             let points = RATES.map(|rate| (rate, needed(rate, allowance))).into();
-            curves.push(Curve { label: HERE.to_owned(), points });
+            let label = "the formula with this machine's latencies".to_owned();
+            curves.push(Curve { label, points });
         }
         curves
     },

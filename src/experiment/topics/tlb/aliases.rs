@@ -261,9 +261,6 @@ impl Setup for SynonymSetup {
 /// that executes the code meanwhile finds the old number or the new one, and a `mov` in any case.
 const MOVE: usize = 3;
 
-/// Offset of the number in that code.
-const NUMBER: usize = MOVE + 1;
-
 /// Set-up of numbers that a thread on another core writes, one at a time and on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HandoverSetup {
@@ -306,7 +303,7 @@ impl Setup for HandoverSetup {
         let mut pages = context.host.alias(2 * PAGE, View::Code)?;
         let (entry, number) = if self.into_code {
             pages.write(MOVE, &[0xB8, 0, 0, 0, 0, 0xC3]); // mov eax, 0; ret
-            (MOVE, NUMBER)
+            (MOVE, MOVE + 1)
         } else {
             let [a, b, c, d] = (PAGE as u32 - 6).to_le_bytes();
             pages.write(0, &[0x8B, 0x05, a, b, c, d, 0xC3]); // mov eax, [rip + distance]; ret

@@ -73,9 +73,7 @@ fn walk(machine: &Machine, stride: usize) -> WalkSetup {
 fn threads(machine: &Machine) -> Vec<usize> {
     let cores = machine.cpu_order.cores().max(1);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
-    let mut numbers: Vec<usize> = powers.filter(|&n| machine.full || n == 1).collect();
-    numbers.push(cores);
-    numbers
+    powers.filter(|&n| machine.full || n == 1).chain([cores]).collect()
 }
 
 /// Returns the smallest and the largest memory of the walks, in bytes. Fails if the walks differ in nothing, or if

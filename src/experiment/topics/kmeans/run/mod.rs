@@ -218,10 +218,7 @@ impl Clustering {
     }
 
     /// Like [`find`](Self::find), but finds each clustering once per process and shares it.
-    ///
-    /// # Errors
-    /// As for [`find`](Self::find).
-    pub fn once(setup: &KMeansSetup, context: &Context) -> Testable<Arc<Self>> {
+    fn once(setup: &KMeansSetup, context: &Context) -> Testable<Arc<Self>> {
         static FOUND: Mutex<Vec<(KMeansSetup, Arc<Clustering>)>> = Mutex::new(Vec::new());
         let mut found = lock(&FOUND);
         if let Some((_, clustering)) = found.iter().find(|(of, _)| of == setup) {

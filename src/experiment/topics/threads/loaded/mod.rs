@@ -206,8 +206,7 @@ const LOADED_LATENCY: Experiment = Experiment {
     },
     curves: |e| {
         let e = &e.in_time();
-        let curve = |label: String, alone: Option<Interval>, points: Vec<(f64, Interval)>| {
-            let mut points = points;
+        let curve = |label: String, alone: Option<Interval>, mut points: Vec<(f64, Interval)>| {
             if points.is_empty() {
                 return None;
             }

@@ -57,7 +57,7 @@ impl Setup for LoadedSetup {
         let count = LAYOUT.count(self.bytes);
         let walk = Walk::new(Ring::new(own, LAYOUT, count, self.order)?, Step::Follow)?;
         let mut period = count as u64;
-        let mut workers = vec![Worker { cpu: cpus[0], kernel: Box::new(walk) }];
+        let mut workers = vec![Worker::new(cpus[0], walk)];
         let parts = others.into_bytes();
         let parts = parts.chunks_exact_mut(self.stream.max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
@@ -69,11 +69,10 @@ impl Setup for LoadedSetup {
                 period = stream.pass() / BURST;
             }
             let stream = PacedStream { stream, pause: Addition::default(), additions: self.pause };
-            let kernel: Box<dyn Kernel + Send> = match timed {
-                Timed::Walk => Box::new(Untimed(stream)),
-                Timed::Stream => Box::new(stream),
-            };
-            workers.push(Worker { cpu, kernel });
+            workers.push(match timed {
+                Timed::Walk => Worker::new(cpu, Untimed(stream)),
+                Timed::Stream => Worker::new(cpu, stream),
+            });
         }
         if workers.len() < cpus.len() {
             return Err(too_small());

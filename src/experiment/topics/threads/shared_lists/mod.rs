@@ -233,7 +233,7 @@ fn undisturbed_in(e: &Evidence<'_>, lists: Lists, (name, bytes): (&str, usize)) 
 /// Judges that `threads` threads, each on a list of its own of `bytes` bytes, take at least `factor` times as long
 /// as one thread.
 ///
-/// The document does not say whose lists its threads walk. Its processors share no cache, so that each fetches the
+/// Claims compare such lists with the document's numbers: its processors share no cache, so that each fetches the
 /// list over the bus itself. Where threads share a last level, lists per thread make as much traffic.
 fn dearer(e: &Evidence<'_>, threads: usize, bytes: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, bytes)?;
