@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::ChainsSetup;
 use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
 use crate::experiment::topics::parallelism::shuffle::{
-    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, in_memory, integers, over,
+    BUFFERED, DRAWN, LOOKED_UP, STAGES_OF_POST, buffered, by_stage, in_memory, integers, over,
     shuffle,
 };
 use crate::model::in_flight;
@@ -49,16 +49,11 @@ const MLP: Experiment = Experiment {
             events over the cycles with a miss, so that the two numbers differ.",
     plot: Some(
         Plot::lines(Axis::log("stage length"), Axis::linear("misses in flight"), Unit::Count)
-            .beside(&[Reference {
-                file: "startin-shuffle.csv",
-                machine: MACHINE,
-                x: "stage",
-                columns: &[
-                    ("mlp_precomputed", LOOKED_UP),
-                    ("mlp_random", DRAWN),
-                    ("mlp_buffered", BUFFERED),
-                ],
-            }]),
+            .beside(&[by_stage(&[
+                ("mlp_precomputed", LOOKED_UP),
+                ("mlp_random", DRAWN),
+                ("mlp_buffered", BUFFERED),
+            ])]),
     ),
     cases: |machine| {
         let mut cases = vec![chained(machine, LATENCY_CHAINS)];

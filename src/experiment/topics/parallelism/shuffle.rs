@@ -24,7 +24,12 @@ const LATER_STAGES: [usize; 2] = [128, 256];
 /// Number of integers in the documents' array.
 const OF_POST: usize = 100_000_000;
 
-pub(crate) const MACHINE: &str = "not stated (2018); a JVM's compiler";
+const MACHINE: &str = "not stated (2018); a JVM's compiler";
+
+/// The post's numbers by stage length.
+pub(crate) const fn by_stage(columns: &'static [(&'static str, &'static str)]) -> Reference {
+    Reference { file: "startin-shuffle.csv", machine: MACHINE, x: "stage", columns }
+}
 
 /// Returns the number of integers in the array: those of the in-memory working set, in a full run
 /// at least the documents' 100,000,000. The array and the table of its indices fit the memory that
@@ -96,12 +101,10 @@ const SHUFFLE: Experiment = Experiment {
             Axis::log("stage length, which has no effect"),
             Axis::log("time per exchange"),
         )
-        .beside(&[Reference {
-            file: "startin-shuffle.csv",
-            machine: MACHINE,
-            x: "stage",
-            columns: &[("shuffle_precomputed_ns", LOOKED_UP), ("shuffle_random_ns", DRAWN)],
-        }]),
+        .beside(&[by_stage(&[
+            ("shuffle_precomputed_ns", LOOKED_UP),
+            ("shuffle_random_ns", DRAWN),
+        ])]),
     ),
     cases: |machine| {
         let mut cases = Vec::new();
@@ -231,16 +234,11 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             before the CPU has drawn the indices of the next, and may lose what it gains.",
     plot: Some(
         Plot::nanoseconds(Axis::log("stage length"), Axis::log("time per exchange")).beside(&[
-            Reference {
-                file: "startin-shuffle.csv",
-                machine: MACHINE,
-                x: "stage",
-                columns: &[
-                    ("shuffle_random_ns", DRAWN),
-                    ("buffered_random_ns", BUFFERED),
-                    ("buffered_random_stages_ns", "shuffleBuffered, in \"Stages\""),
-                ],
-            },
+            by_stage(&[
+                ("shuffle_random_ns", DRAWN),
+                ("buffered_random_ns", BUFFERED),
+                ("buffered_random_stages_ns", "shuffleBuffered, in \"Stages\""),
+            ]),
         ]),
     ),
     cases: |machine| {

@@ -80,6 +80,17 @@ fn exactly(e: &Evidence<'_>, series: &str, x: f64, count: f64) -> Judged {
     between(series, e.at(series, x), count, count)
 }
 
+/// Plots the time per read of the series' tensor.
+const fn per_read(reference: &'static [Reference]) -> Option<Plot> {
+    let (x, y) = (Axis::linear("the series' tensor (0)"), Axis::log("time per read"));
+    Some(Plot::bars(x, y, Unit::Nanoseconds).beside(reference))
+}
+
+/// The series' times of reads.
+const fn reads(columns: &'static [(&'static str, &'static str)]) -> Reference {
+    Reference { file: "tensor_reads.csv", machine: MACHINE, x: "place", columns }
+}
+
 const NESTED_2: &str = "nested boxes, pages of 2 MiB";
 const FLAT_2: &str = "flat, pages of 2 MiB";
 
@@ -105,24 +116,12 @@ pub(crate) const SERIES: Experiment = Experiment {
             that of the flat tensor in the same pages. Huge pages help if the first-level dTLB has \
             entries for too few small pages. In a virtual machine whose host backs its memory with \
             small pages, they may have no effect.",
-    plot: Some(
-        Plot::bars(
-            Axis::linear("the series' tensor (0)"),
-            Axis::log("time per read"),
-            Unit::Nanoseconds,
-        )
-        .beside(&[Reference {
-            file: "tensor_reads.csv",
-            machine: MACHINE,
-            x: "place",
-            columns: &[
-                ("nested", NESTED),
-                ("nested_huge", NESTED_2),
-                ("flat", FLAT),
-                ("flat_huge", FLAT_2),
-            ],
-        }]),
-    ),
+    plot: per_read(&[reads(&[
+        ("nested", NESTED),
+        ("nested_huge", NESTED_2),
+        ("flat", FLAT),
+        ("flat_huge", FLAT_2),
+    ])]),
     cases: |machine| {
         let mut cases = vec![
             Case::new(NESTED, 0.0, BOXES).in_its_own_pages().in_turn(),

@@ -4,7 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::setups::{HarnessSetup, Tally, TensorSetup};
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, only, over,
-    shuffled, tally,
+    per_read, reads, shuffled, tally,
 };
 use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
@@ -189,24 +189,12 @@ pub(crate) const INDEX: Experiment = Experiment {
             repeat only after every element: 3.7 MB, or 58,267 lines instead of 448. Strides that \
             are known only at run time take three more. Four divisions by dimensions unknown to \
             the compiler keep the divider busy.",
-    plot: Some(
-        Plot::bars(
-            Axis::linear("the series' tensor (0)"),
-            Axis::log("time per read"),
-            Unit::Nanoseconds,
-        )
-        .beside(&[Reference {
-            file: "tensor_reads.csv",
-            machine: MACHINE,
-            x: "place",
-            columns: &[
-                ("flat_huge", FLAT),
-                ("masks", MASKS),
-                ("primes", PRIMES),
-                ("called", CALLED),
-            ],
-        }]),
-    ),
+    plot: per_read(&[reads(&[
+        ("flat_huge", FLAT),
+        ("masks", MASKS),
+        ("primes", PRIMES),
+        ("called", CALLED),
+    ])]),
     cases: |_| {
         let primes =
             TensorSetup { shape: pattern::Shape::PRIMES, ..TensorSetup::flat(Get::Primes) };

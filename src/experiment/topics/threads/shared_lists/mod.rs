@@ -167,21 +167,8 @@ fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     cases
 }
 
-/// Returns the time of a step of the fastest of several threads divided by that of one thread.
-/// `prefix` precedes the names of both series.
-fn slower_of(
-    e: &Evidence<'_>,
-    prefix: &str,
-    threads: usize,
-    lists: Lists,
-    bytes: usize,
-) -> Testable<Interval> {
-    // The clock of several busy cores is often slower than that of one: a ratio of core cycles is then no
-    // ratio of times.
-    over_one(&e.in_time(), prefix, threads, lists, bytes)
-}
-
-/// Returns the same ratio in the unit of the evidence.
+/// Returns the time of a step of the fastest of several threads divided by that of one thread, in the unit of the
+/// evidence. `prefix` precedes the names of both series.
 fn over_one(
     e: &Evidence<'_>,
     prefix: &str,
@@ -200,8 +187,10 @@ fn over_one(
     paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
 }
 
+/// Returns the same ratio in time. The clock of several busy cores is often slower than that of one: a ratio of core
+/// cycles is then no ratio of times.
 fn slower(e: &Evidence<'_>, threads: usize, lists: Lists, bytes: usize) -> Testable<Interval> {
-    slower_of(e, "", threads, lists, bytes)
+    over_one(&e.in_time(), "", threads, lists, bytes)
 }
 
 /// Returns the working set that lies in memory. Fails if none may be large enough.

@@ -5,7 +5,7 @@ use crate::experiment::shared::cores::on_cores;
 use crate::experiment::shared::walk::Lists;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, comparable,
-    far_in_memory, in_llc, in_memory, most, most_in_llc, series, setup, slower, slower_of,
+    far_in_memory, in_llc, in_memory, most, most_in_llc, over_one, series, setup, slower,
 };
 use crate::stats::Interval;
 
@@ -131,7 +131,7 @@ impl Test {
 
 /// Returns how much more work `threads` threads get done in memory than one.
 fn gain(e: &Evidence<'_>, test: Test, threads: usize, lists: Lists) -> Testable<Interval> {
-    let slower = slower_of(e, &test.prefix(), threads, lists, in_memory(e)?);
+    let slower = over_one(&e.in_time(), &test.prefix(), threads, lists, in_memory(e)?);
     ratio(Interval::exact(threads as f64), slower)
 }
 
