@@ -123,8 +123,7 @@ fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
 
 /// Returns the time at each offset, from its least disturbed pass. Another thread of the same core,
 /// even one of another guest, takes front-end cycles from this thread for seconds at a time, and
-/// never adds any.
-/// Fails if the start of a line was not measured.
+/// never adds any. Fails if the start of a line was not measured.
 fn offsets(e: &Evidence<'_>, placed: Placed) -> Testable<Vec<(usize, Interval)>> {
     // If the series has no points, its own reason is reported.
     e.series(name(placed))?;
