@@ -4,7 +4,6 @@ pub mod cluster_lines;
 pub mod run;
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::Family;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use crate::order;
 use crate::pattern::kmeans::POINTS;
@@ -15,11 +14,7 @@ use streams::STREAMS;
 mod problem;
 mod streams;
 
-/// The families of this topic, in the order in which they are measured.
-pub(super) static FAMILIES: &[Family] = &[
-    Family { name: "cluster_lines", experiments: cluster_lines::ALL },
-    Family { name: "kmeans", experiments: ALL },
-];
+families![cluster_lines, kmeans in self::ALL];
 
 pub(crate) static ALL: &[Experiment] = &[PROBLEM, LISTS, IN_TURN, AT_ONCE, PADDED, STREAMS];
 

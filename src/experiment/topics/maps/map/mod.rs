@@ -217,10 +217,6 @@ impl Stripes {
         Stripes { count, apart, locks: locks.collect(), sizes: sizes.collect() }
     }
 
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
     pub fn of(&self, hash: usize) -> usize {
         hash % self.count
     }

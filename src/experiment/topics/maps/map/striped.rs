@@ -70,7 +70,7 @@ impl StripedMap {
             let size = self.stripes.size(stripe);
             let now = size.load(Ordering::Relaxed).wrapping_add_signed(more);
             size.store(now, Ordering::Relaxed);
-            let many = now as usize * self.stripes.count() > table.len();
+            let many = now as usize * self.stripes.count > table.len();
             crowded = many.then_some(table.len());
         }
         drop(guard);
@@ -166,7 +166,7 @@ impl SharedMap for StripedMap {
 
     /// Visits stripe by stripe, each under its lock.
     fn for_each(&self, each: &mut dyn FnMut(u32, u64)) {
-        let count = self.stripes.count();
+        let count = self.stripes.count;
         for stripe in 0..count {
             let _guard = lock(self.stripes.lock(stripe));
             // SAFETY: the table is replaced only with all locks held, and one is held here.
@@ -187,6 +187,6 @@ impl SharedMap for StripedMap {
             let _guard = lock(self.stripes.lock(stripe));
             self.stripes.size(stripe).load(Ordering::Relaxed) as usize
         };
-        (0..self.stripes.count()).map(size).sum()
+        (0..self.stripes.count).map(size).sum()
     }
 }

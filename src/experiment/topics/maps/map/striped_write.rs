@@ -174,7 +174,7 @@ impl StripedWriteMap {
         let now = size.load(Ordering::Relaxed).wrapping_add_signed(more);
         size.store(now, Ordering::Release);
         let buckets = table.heads.len();
-        let crowded = now as usize * self.stripes.count() > buckets;
+        let crowded = now as usize * self.stripes.count > buckets;
         drop(guard);
         if crowded {
             self.grow(buckets);
@@ -299,7 +299,7 @@ impl SharedMap for StripedWriteMap {
     }
 
     fn len(&self) -> usize {
-        let sizes = 0..self.stripes.count();
+        let sizes = 0..self.stripes.count;
         sizes.map(|stripe| self.stripes.size(stripe).load(Ordering::Acquire) as usize).sum()
     }
 }
