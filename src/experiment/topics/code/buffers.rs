@@ -3,7 +3,7 @@
 use crate::cpu::{Core, Fact};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::topics::code::footprint::RoutineSetup;
+use crate::experiment::topics::code::footprint::code;
 use crate::infer::{self, Found};
 use crate::pattern::{Between, Listing, Nested, Window};
 use crate::stats::Interval;
@@ -91,8 +91,7 @@ impl Kind {
 
     fn case(&self, number: usize) -> Option<Case> {
         let window = Window { between: self.between, count: number.checked_sub(self.beside())? };
-        let listing = Listing::Window(window);
-        Some(Case::new(self.name, number as f64, RoutineSetup { listing }))
+        Some(code(self.name, number, Listing::Window(window)))
     }
 }
 
@@ -239,10 +238,8 @@ const BUFFERS: Experiment = Experiment {
             let numbers = kind.numbers(machine).into_iter();
             numbers.filter_map(|number| kind.case(number))
         });
-        let calls = numbers(DEPTHS, per_octave(machine)).into_iter().map(|depth| {
-            let listing = Listing::Nested(Nested { depth });
-            Case::new(CALLS, depth as f64, RoutineSetup { listing })
-        });
+        let nested = |depth| code(CALLS, depth, Listing::Nested(Nested { depth }));
+        let calls = numbers(DEPTHS, per_octave(machine)).into_iter().map(nested);
         windows.chain(calls).chain(published()).collect()
     },
     curves: |e| {

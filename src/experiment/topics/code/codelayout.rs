@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::topics::code::footprint::{RoutineSetup, l1i};
+use crate::experiment::topics::code::footprint::{code, l1i};
 use crate::order;
 use crate::pattern::{Blocks, Callers, Listing};
 use crate::stats::Interval;
@@ -90,8 +90,7 @@ const INLINING: Experiment = Experiment {
         for count in counts(machine, bytes) {
             for (series, inlined) in [(INLINED, true), (CALLED, false)] {
                 let listing = Listing::Callers(callers(count, inlined));
-                let setup = RoutineSetup { listing };
-                cases.push(Case::new(series, (count * bytes) as f64, setup).in_turn());
+                cases.push(code(series, count * bytes, listing).in_turn());
             }
         }
         let size = |inlined| Ok(callers(2, inlined == 1).functions() as f64);
@@ -205,8 +204,7 @@ const BLOCK_ORDER: Experiment = Experiment {
         for count in counts(machine, bytes) {
             for (series, moved) in [(BETWEEN_HOT, false), (MOVED, true)] {
                 let listing = Listing::Blocks(blocks(count, moved));
-                let setup = RoutineSetup { listing };
-                cases.push(Case::new(series, (count * bytes) as f64, setup).in_turn());
+                cases.push(code(series, count * bytes, listing).in_turn());
             }
         }
         for (argument, name) in (0..).zip(MOVED_BY_GCC) {

@@ -126,10 +126,8 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
 /// Returns the curves in ns per point. An operation is an iteration over all points.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves_of(|label| WAYS.iter().any(|(name, _)| *name == label));
-    for curve in &mut curves {
-        for (tasks, time) in &mut curve.points {
-            *time = time.scaled(1.0 / points(e.machine, *tasks as usize) as f64);
-        }
+    for (tasks, time) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        *time = time.scaled(1.0 / points(e.machine, *tasks as usize) as f64);
     }
     curves
 }

@@ -70,10 +70,9 @@ const FIRST_TOUCH: Experiment = Experiment {
     // Zeroing is measured per line, and drawn per page.
     curves: |e| {
         let mut curves = e.curves();
-        for curve in curves.iter_mut().filter(|curve| curve.label == ZEROING) {
-            for (x, line) in &mut curve.points {
-                *line = line.scaled(lines_of_page(*x));
-            }
+        let zeroing = curves.iter_mut().filter(|curve| curve.label == ZEROING);
+        for (x, line) in zeroing.flat_map(|curve| &mut curve.points) {
+            *line = line.scaled(lines_of_page(*x));
         }
         curves
     },

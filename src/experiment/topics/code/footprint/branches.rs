@@ -1,7 +1,7 @@
 //! Drepper 6.2.2: taken branches and short loops.
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::code::footprint::{RoutineSetup, name};
+use crate::experiment::topics::code::footprint::{code, name};
 use crate::order;
 use crate::pattern::{Filler, LOOP, Listing};
 use crate::stats::Side;
@@ -42,8 +42,7 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         for (series, spacing) in SPACINGS {
             for shift in &shifts {
                 let count = 1_usize << shift;
-                let listing = Listing::Jumps { count, spacing };
-                cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
+                cases.push(code(series, count, Listing::Jumps { count, spacing }));
             }
         }
         cases
@@ -142,8 +141,7 @@ pub(crate) const LOOPS: Experiment = Experiment {
         for filler in [Filler::Nop1, Filler::Move3] {
             for &size in sizes {
                 let count = size - LOOP as usize;
-                let listing = Listing::Straight { filler, count };
-                cases.push(Case::new(name(filler), size as f64, RoutineSetup { listing }));
+                cases.push(code(name(filler), size, Listing::Straight { filler, count }));
             }
         }
         cases

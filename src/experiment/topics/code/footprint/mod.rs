@@ -53,8 +53,7 @@ const FOOTPRINT: Experiment = Experiment {
         let mut cases = Vec::new();
         for filler in Filler::ALL {
             for bytes in footprints(machine, filler) {
-                let listing = Listing::straight(filler, bytes);
-                cases.push(Case::new(name(filler), bytes as f64, RoutineSetup { listing }));
+                cases.push(code(name(filler), bytes, Listing::straight(filler, bytes)));
             }
         }
         let missing = "this core has no decoded cache, or no size of it is published";
@@ -219,6 +218,11 @@ fn step(e: &Evidence<'_>, filler: Filler, base: f64) -> Testable<(f64, f64)> {
     )))
 }
 
+/// Returns the case of this code.
+pub(super) fn code(series: &str, x: usize, listing: Listing) -> Case {
+    Case::new(series, x as f64, RoutineSetup { listing })
+}
+
 /// Code that runs again and again. An operation is a round through the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RoutineSetup {
@@ -287,7 +291,7 @@ const UNDEFINED: Experiment = Experiment {
         for &count in counts {
             for (series, behind) in [(UD2, Behind::Undefined), (CODE, Behind::Straight)] {
                 let listing = Listing::Indirect(Indirect { count, behind });
-                cases.push(Case::new(series, count as f64, RoutineSetup { listing }).in_turn());
+                cases.push(code(series, count, listing).in_turn());
             }
         }
         cases
