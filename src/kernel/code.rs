@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Kernel, Work, symbols};
+use crate::kernel::{Access, Kernel, Work, symbols};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::Listing;
 
@@ -54,17 +54,9 @@ impl Placed {
     /// Returns the machine code of the kernel, all 64 places of it. It calls nothing and refers to nothing
     /// outside itself.
     fn code(self) -> &'static [u8] {
-        let name = self.kernel().name;
+        let name = kernel(self).name;
         let code = symbols::all().find(|code| code.name == name);
         code.expect("every kernel is in the list of symbols").bytes
-    }
-
-    fn kernel(self) -> Assembled<Aligned> {
-        assembled!(match self {
-            Placed::Loop24 => linefill_codealign_loop24,
-            Placed::Loop48 => linefill_codealign_loop48,
-            Placed::Target => linefill_codealign_target,
-        })
     }
 
     /// Whether code that starts at `offset` crosses a boundary of `of` bytes or ends on it. A jump that
@@ -112,7 +104,7 @@ impl Kernel for CodeAlign {
             return 0;
         }
         // SAFETY: there is at least one round, and `new` has checked the offset.
-        unsafe { (self.placed.kernel().call)(operations, self.offset) }
+        unsafe { (kernel(self.placed).call)(operations, self.offset) }
     }
 
     fn work(&self) -> Work {
@@ -225,12 +217,12 @@ family! {
     /// `rounds` is not 0, `offset` is less than 64.
     pub type Aligned = unsafe extern "sysv64" fn(rounds: u64, offset: u32) -> u64;
 
-    /// A loop of 24 bytes.
-    linefill_codealign_loop24
-    /// A loop of 48 bytes.
-    linefill_codealign_loop48
-    /// A block of 25 bytes. A loop at the start of another line jumps to it, and it jumps back.
-    linefill_codealign_target
+    /// Returns the kernel of a placed code.
+    fn kernel(placed: Placed) {
+        Placed::Loop24 => linefill_codealign_loop24,
+        Placed::Loop48 => linefill_codealign_loop48,
+        Placed::Target => linefill_codealign_target,
+    }
 }
 
 /// Requests a number and calls a function until the function returns it. An operation is one number.
@@ -388,7 +380,7 @@ impl<M> Kernel for Routine<M> {
 impl Oracle<'_, '_> {
     pub(crate) fn codealigns(&mut self) {
         for placed in Placed::ALL {
-            self.check(placed.kernel().name, 0..LINE, |&offset, _, then| {
+            self.check(kernel(placed).name, 0..LINE, |&offset, _, then| {
                 then(&mut CodeAlign::new(placed, offset).ok()?)
             });
         }

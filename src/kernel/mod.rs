@@ -12,8 +12,32 @@ use crate::cpu::Features;
 use crate::mem::Region;
 
 /// Declares assembled kernels with the same signature: the function type, which carries the safety
-/// contract of all of them, and the symbols.
+/// contract of all of them, and the symbols. With a table of symbols, also the function that selects one.
 macro_rules! family {
+    (
+        $(#[$about:meta])*
+        pub type $family:ident =
+            unsafe extern "sysv64" fn $arguments:tt -> $result:ty;
+
+        $(#[$doc:meta])*
+        fn $select:ident($($by:ident: $of:ty),+) {
+            $($pattern:pat => $name:ident,)+
+        }
+    ) => {
+        family! {
+            $(#[$about])*
+            pub type $family = unsafe extern "sysv64" fn $arguments -> $result;
+
+            $($name)+
+        }
+
+        $(#[$doc])*
+        pub(crate) fn $select($($by: $of),+) -> crate::kernel::Assembled<$family> {
+            match ($($by),+) {
+                $($pattern => crate::kernel::Assembled { name: stringify!($name), call: $name },)+
+            }
+        }
+    };
     (
         $(#[$about:meta])*
         pub type $family:ident =
@@ -38,18 +62,6 @@ macro_rules! family {
 pub(crate) struct Assembled<F> {
     name: &'static str,
     call: F,
-}
-
-/// Selects an assembled kernel by a `match` whose arms name symbols.
-macro_rules! assembled {
-    (match $by:tt { $($pattern:pat => $symbol:ident,)+ }) => {
-        match $by {
-            $($pattern => crate::kernel::Assembled {
-                name: stringify!($symbol),
-                call: $symbol,
-            },)+
-        }
-    };
 }
 
 mod chase;

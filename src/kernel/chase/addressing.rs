@@ -6,7 +6,7 @@
 
 use crate::cpu::Features;
 use crate::kernel::verify::{Oracle, RANDOM, ring};
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Layout, Link, Links, LinksError, Order, Ring};
 
 /// The load of a step: its addressing mode, width and destination register.
@@ -109,24 +109,6 @@ impl Mode {
         }
     }
 
-    fn kernel(self) -> Assembled<Chases> {
-        assembled!(match self {
-            Mode::Base => linefill_chase_base,
-            Mode::Disp8 => linefill_chase_disp8,
-            Mode::Disp32 => linefill_chase_disp32,
-            Mode::Index => linefill_chase_index,
-            Mode::Scaled => linefill_chase_scaled,
-            Mode::Load32 => linefill_chase_load32,
-            Mode::Movsxd => linefill_chase_movsxd,
-            Mode::Movzx16 => linefill_chase_movzx16,
-            Mode::Movsx16 => linefill_chase_movsx16,
-            Mode::Xmm8 => linefill_chase_xmm8,
-            Mode::Xmm16 => linefill_chase_xmm16,
-            Mode::Ymm32 => linefill_chase_ymm32,
-            Mode::Zmm64 => linefill_chase_zmm64,
-        })
-    }
-
     /// Returns the feature that the load needs and the CPU lacks, if any.
     fn missing(self, features: &Features) -> Option<&'static str> {
         match self {
@@ -202,7 +184,7 @@ impl Kernel for Chase<'_> {
             // SAFETY: the links were made for this mode, are borrowed, and each points to another;
             // `new` has checked that the CPU has the load and that wide loads lie inside an
             // element, at a multiple of their size.
-            let link = unsafe { (self.mode.kernel().call)(self.links.cursor(), operations, base) };
+            let link = unsafe { (kernel(self.mode).call)(self.links.cursor(), operations, base) };
             self.links.set_cursor(link);
         }
         self.links.place(self.links.cursor()) as u64
@@ -228,37 +210,27 @@ family! {
     /// last link loaded.
     ///
     /// # Safety
-    /// `link`, interpreted as the kernel's comment says, gives a readable place that holds another such
-    /// link, for `steps` steps; `steps` is not 0. Vector kernels read there as many bytes as their name
-    /// says, 16 and more at a multiple of their size; the CPU has AVX2 for 32 and AVX-512 for 64.
+    /// `link`, by the mode's [address](Mode::text) with `base` in `rdx`, gives a readable place that holds
+    /// another such link, for `steps` steps; `steps` is not 0. Vector kernels read there as many bytes as
+    /// their name says, 16 and more at a multiple of their size; the CPU has AVX2 for 32 and AVX-512 for 64.
     pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
 
-    /// `mov rax, [rax]`: the link is an address.
-    linefill_chase_base
-    /// `mov rax, [rax + 64]`: the link is an address minus 64.
-    linefill_chase_disp8
-    /// `mov rax, [rax + 4096]`: the link is an address minus 4096.
-    linefill_chase_disp32
-    /// `mov rax, [rdx + rax]`: the link counts bytes from `base`.
-    linefill_chase_index
-    /// `mov rax, [rdx + rax*8 + 64]`: the link counts words of 8 bytes from `base + 64`.
-    linefill_chase_scaled
-    /// `mov eax, [rdx + rax]`: the link counts bytes from `base`, in 4 bytes.
-    linefill_chase_load32
-    /// `movsxd rax, dword ptr [rdx + rax]`: the link counts bytes from `base`, in 4 signed bytes.
-    linefill_chase_movsxd
-    /// `movzx eax, word ptr [rdx + rax]`: the link counts bytes from `base`, in 2 bytes.
-    linefill_chase_movzx16
-    /// `movsx rax, word ptr [rdx + rax]`: the link counts bytes from `base`, in 2 signed bytes.
-    linefill_chase_movsx16
-    /// `movq xmm0, [rax]` and `movq rax, xmm0`: the link is an address.
-    linefill_chase_xmm8
-    /// `movdqa` of 16 bytes and `movq rax, xmm0`: the link is an address.
-    linefill_chase_xmm16
-    /// `vmovdqa` of 32 bytes and `vmovq rax, xmm0`: the link is an address.
-    linefill_chase_ymm32
-    /// `vmovdqa64` of 64 bytes and `vmovq rax, xmm0`: the link is an address.
-    linefill_chase_zmm64
+    /// Returns the kernel of a mode.
+    fn kernel(mode: Mode) {
+        Mode::Base => linefill_chase_base,
+        Mode::Disp8 => linefill_chase_disp8,
+        Mode::Disp32 => linefill_chase_disp32,
+        Mode::Index => linefill_chase_index,
+        Mode::Scaled => linefill_chase_scaled,
+        Mode::Load32 => linefill_chase_load32,
+        Mode::Movsxd => linefill_chase_movsxd,
+        Mode::Movzx16 => linefill_chase_movzx16,
+        Mode::Movsx16 => linefill_chase_movsx16,
+        Mode::Xmm8 => linefill_chase_xmm8,
+        Mode::Xmm16 => linefill_chase_xmm16,
+        Mode::Ymm32 => linefill_chase_ymm32,
+        Mode::Zmm64 => linefill_chase_zmm64,
+    }
 }
 
 impl Oracle<'_, '_> {
@@ -271,7 +243,7 @@ impl Oracle<'_, '_> {
         ];
         let there = |mode: &Mode| mode.missing(&features).is_none();
         for mode in Mode::ALL.into_iter().filter(there) {
-            self.check(mode.kernel().name, rings, |ring, memory, then| {
+            self.check(kernel(mode).name, rings, |ring, memory, then| {
                 then(&mut Chase::new(ring.build(memory)?, mode, &features).ok()?)
             });
         }

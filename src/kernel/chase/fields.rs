@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::verify::{Oracle, PADDED, lines};
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, WORD};
 use crate::pattern::Ring;
 
@@ -60,16 +60,6 @@ impl<'m> Fields<'m> {
         }
         Ok(Fields { ring, direction })
     }
-}
-
-/// Returns the kernel for elements whose pointer is the first word, or the last.
-fn walk(first: bool, direction: Direction) -> Assembled<Walks> {
-    assembled!(match (first, direction) {
-        (true, Direction::Ascending) => linefill_fields_first_ascending,
-        (true, Direction::Descending) => linefill_fields_first_descending,
-        (false, Direction::Ascending) => linefill_fields_last_ascending,
-        (false, Direction::Descending) => linefill_fields_last_descending,
-    })
 }
 
 impl Kernel for Fields<'_> {
@@ -129,14 +119,13 @@ family! {
     /// another such word, for `steps` steps; `steps` is not 0.
     pub type Walks = unsafe extern "sysv64" fn(at: usize, steps: u64) -> Stop;
 
-    /// Pointer in word 0, words read from 0 to 7.
-    linefill_fields_first_ascending
-    /// Pointer in word 0, words read from 7 to 0.
-    linefill_fields_first_descending
-    /// Pointer in word 7, words read from 0 to 7.
-    linefill_fields_last_ascending
-    /// Pointer in word 7, words read from 7 to 0.
-    linefill_fields_last_descending
+    /// Returns the kernel for elements whose pointer is the first word, or the last.
+    fn walk(first: bool, direction: Direction) {
+        (true, Direction::Ascending) => linefill_fields_first_ascending,
+        (true, Direction::Descending) => linefill_fields_first_descending,
+        (false, Direction::Ascending) => linefill_fields_last_ascending,
+        (false, Direction::Descending) => linefill_fields_last_descending,
+    }
 }
 
 /// Why two words of a ring's elements cannot be added.

@@ -8,7 +8,7 @@ use crate::cpu::Hint;
 use crate::kernel::chase::walk::padding_offsets;
 use crate::kernel::intrinsics::walk as intrinsics;
 use crate::kernel::verify::{Oracle, PADDED};
-use crate::kernel::{Access, Assembled, Form, Kernel, Work};
+use crate::kernel::{Access, Form, Kernel, Work};
 use crate::pattern::{LayoutError, Ring};
 
 /// Bytes of a word.
@@ -116,24 +116,6 @@ impl<'m> PrefetchWalk<'m> {
     }
 }
 
-/// Returns the kernel of `asm/chase/prefetch.S`.
-fn assembled(pace: Dependence, hint: Option<Hint>) -> Assembled<Walks> {
-    assembled!(match (pace, hint) {
-        (Dependence::Independent, None) => linefill_prefetch_none,
-        (Dependence::Independent, Some(Hint::T0)) => linefill_prefetch_t0,
-        (Dependence::Independent, Some(Hint::T1)) => linefill_prefetch_t1,
-        (Dependence::Independent, Some(Hint::T2)) => linefill_prefetch_t2,
-        (Dependence::Independent, Some(Hint::Nta)) => linefill_prefetch_nta,
-        (Dependence::Independent, Some(Hint::Write)) => linefill_prefetch_w,
-        (Dependence::Serial, None) => linefill_prefetch_none_serial,
-        (Dependence::Serial, Some(Hint::T0)) => linefill_prefetch_t0_serial,
-        (Dependence::Serial, Some(Hint::T1)) => linefill_prefetch_t1_serial,
-        (Dependence::Serial, Some(Hint::T2)) => linefill_prefetch_t2_serial,
-        (Dependence::Serial, Some(Hint::Nta)) => linefill_prefetch_nta_serial,
-        (Dependence::Serial, Some(Hint::Write)) => linefill_prefetch_w_serial,
-    })
-}
-
 /// Returns the kernel with intrinsics.
 fn compiled(pace: Dependence, hint: Option<Hint>) -> Walks {
     match (pace, hint) {
@@ -159,7 +141,7 @@ impl Kernel for PrefetchWalk<'_> {
         if operations == 0 {
             return self.ring.offset(at) as u64;
         }
-        let (jump, _) = padding_offsets(&self.ring);
+        let (jump, _) = padding_offsets(self.ring.layout());
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
         // word holds the address of another; a kernel that prefetches was chosen only if `new`
         // found a word of padding at `jump`; `new` has checked that the work is not too much.
@@ -173,7 +155,7 @@ impl Kernel for PrefetchWalk<'_> {
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
-        let (jump, _) = padding_offsets(&self.ring);
+        let (jump, _) = padding_offsets(self.ring.layout());
         for _ in 0..operations {
             let at = self.ring.cursor();
             if self.ahead.is_some() {
@@ -201,30 +183,21 @@ family! {
     pub type Walks =
         unsafe extern "sysv64" fn(at: usize, steps: u64, jump: isize, work: u64) -> usize;
 
-    /// No prefetch, and no load of the address for it; the next step does not wait for the work.
-    linefill_prefetch_none
-    /// No prefetch, and no load of the address for it; the next step waits for the work.
-    linefill_prefetch_none_serial
-    /// `prefetcht0`; the next step does not wait for the work.
-    linefill_prefetch_t0
-    /// `prefetcht0`; the next step waits for the work.
-    linefill_prefetch_t0_serial
-    /// `prefetcht1`; the next step does not wait for the work.
-    linefill_prefetch_t1
-    /// `prefetcht1`; the next step waits for the work.
-    linefill_prefetch_t1_serial
-    /// `prefetcht2`; the next step does not wait for the work.
-    linefill_prefetch_t2
-    /// `prefetcht2`; the next step waits for the work.
-    linefill_prefetch_t2_serial
-    /// `prefetchnta`; the next step does not wait for the work.
-    linefill_prefetch_nta
-    /// `prefetchnta`; the next step waits for the work.
-    linefill_prefetch_nta_serial
-    /// `prefetchw`; the next step does not wait for the work.
-    linefill_prefetch_w
-    /// `prefetchw`; the next step waits for the work.
-    linefill_prefetch_w_serial
+    /// Returns the kernel of `asm/chase/prefetch.S`.
+    fn assembled(pace: Dependence, hint: Option<Hint>) {
+        (Dependence::Independent, None) => linefill_prefetch_none,
+        (Dependence::Independent, Some(Hint::T0)) => linefill_prefetch_t0,
+        (Dependence::Independent, Some(Hint::T1)) => linefill_prefetch_t1,
+        (Dependence::Independent, Some(Hint::T2)) => linefill_prefetch_t2,
+        (Dependence::Independent, Some(Hint::Nta)) => linefill_prefetch_nta,
+        (Dependence::Independent, Some(Hint::Write)) => linefill_prefetch_w,
+        (Dependence::Serial, None) => linefill_prefetch_none_serial,
+        (Dependence::Serial, Some(Hint::T0)) => linefill_prefetch_t0_serial,
+        (Dependence::Serial, Some(Hint::T1)) => linefill_prefetch_t1_serial,
+        (Dependence::Serial, Some(Hint::T2)) => linefill_prefetch_t2_serial,
+        (Dependence::Serial, Some(Hint::Nta)) => linefill_prefetch_nta_serial,
+        (Dependence::Serial, Some(Hint::Write)) => linefill_prefetch_w_serial,
+    }
 }
 
 impl Oracle<'_, '_> {

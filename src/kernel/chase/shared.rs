@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::chase::prefetch::MOST_WORK;
-use crate::kernel::chase::walk::padding_of;
+use crate::kernel::chase::walk::padding_offsets;
 use crate::kernel::chase::{prefetch, walk as asm};
 use crate::kernel::{Access, Kernel, Step, Work};
 use crate::mem::{LINE, WORD};
@@ -104,7 +104,7 @@ impl Kernel for SharedWalk<'_> {
     /// Returns the byte offset at which the walk stopped.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
-            let (first, last) = padding_of(self.ring.layout());
+            let (first, last) = padding_offsets(self.ring.layout());
             let other = other_line(self.ring.layout()).unwrap_or(0);
             let at = self.at;
             // SAFETY: `at` is a pointer word of the ring, whose memory is borrowed for as long as
@@ -143,7 +143,7 @@ impl Kernel for SharedWalk<'_> {
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
-        let padding = padding_of(self.ring.layout());
+        let padding = padding_offsets(self.ring.layout());
         let other = other_line(self.ring.layout()).unwrap_or(0);
         for _ in 0..operations {
             let (at, next) = (self.at, self.ring.next(self.at));

@@ -138,20 +138,10 @@ impl<'m> Walk<'m> {
     pub fn ring(&self) -> &Ring<'m> {
         &self.ring
     }
-
-    /// Returns the ring by value, at the element where the walk stopped.
-    pub fn into_ring(self) -> Ring<'m> {
-        self.ring
-    }
 }
 
 /// Distances in bytes from an element's pointer word to its first and last word of padding.
-pub(crate) fn padding_offsets(ring: &Ring<'_>) -> (isize, isize) {
-    padding_of(ring.layout())
-}
-
-/// Like [`padding_offsets`], for the elements of a layout.
-pub(crate) fn padding_of(layout: &Layout) -> (isize, isize) {
+pub(crate) fn padding_offsets(layout: &Layout) -> (isize, isize) {
     let pointer = layout.pointer_offset() as isize;
     let word = WORD as isize;
     let last_word = layout.element() as isize - word;
@@ -167,7 +157,7 @@ impl Kernel for Walk<'_> {
             return self.ring.offset(self.ring.cursor()) as u64;
         }
         let at = self.ring.cursor();
-        let (first, last) = padding_offsets(&self.ring);
+        let (first, last) = padding_offsets(self.ring.layout());
         // SAFETY: the cursor is a pointer word of the ring, which is borrowed mutably; every
         // pointer word holds the address of another, and `first` and `last` are distances to words
         // of padding inside each element (`new` has checked that there is padding, if used).
@@ -194,7 +184,7 @@ impl Kernel for Walk<'_> {
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
-        let padding = padding_offsets(&self.ring);
+        let padding = padding_offsets(self.ring.layout());
         for _ in 0..operations {
             let ring = &self.ring;
             let at = ring.cursor();

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Kernel, RoundTripWay, Work};
+use crate::kernel::{Access, Kernel, RoundTripWay, Work};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a thread waits for the token and passes it on.
@@ -15,15 +15,6 @@ pub enum Way {
     Store,
     /// `lock cmpxchg`, which takes ownership of the line with every attempt.
     CompareExchange,
-}
-
-impl Way {
-    fn kernel(self) -> Assembled<Turns> {
-        assembled!(match self {
-            Way::Store => linefill_roundtrip_store,
-            Way::CompareExchange => linefill_roundtrip_compare,
-        })
-    }
 }
 
 /// A thread's part in a ring of threads that pass a token around. An operation is a turn: the thread
@@ -72,7 +63,7 @@ impl Kernel for RoundTrip<'_> {
         let (at, threads) = (self.word.as_ptr(), self.threads);
         // SAFETY: an atomic word is aligned, may be written through a shared reference, and is
         // only accessed by whole aligned instructions.
-        self.awaited = unsafe { (self.way.kernel().call)(at, operations, self.awaited, threads) };
+        self.awaited = unsafe { (turns(self.way).call)(at, operations, self.awaited, threads) };
         self.awaited
     }
 
@@ -102,16 +93,16 @@ family! {
     pub type Turns =
         unsafe extern "sysv64" fn(at: *mut u64, operations: u64, awaited: u64, threads: u64) -> u64;
 
-    /// Waits with loads, then stores.
-    linefill_roundtrip_store
-    /// Waits and writes with `lock cmpxchg` only.
-    linefill_roundtrip_compare
+    fn turns(way: Way) {
+        Way::Store => linefill_roundtrip_store,
+        Way::CompareExchange => linefill_roundtrip_compare,
+    }
 }
 
 impl Oracle<'_, '_> {
     pub(crate) fn roundtrips(&mut self) {
         for way in [RoundTripWay::Store, RoundTripWay::CompareExchange] {
-            let name = way.kernel().name;
+            let name = turns(way).name;
             self.check(name, [0, 9, 511], |&word, mut memory, then| {
                 memory.set_word(8 * word, 0);
                 then(&mut RoundTrip::new(memory.into_atomics(), word, 0, 1, way)?)

@@ -5,7 +5,7 @@
 
 use crate::cpu::mfence;
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,20 +93,6 @@ impl<'m> AcquireLines<'m> {
     }
 }
 
-fn takes(way: AcquireWay, fetched: Fetched) -> Assembled<Takes> {
-    assembled!(match (way, fetched) {
-        (AcquireWay::Store, Fetched::Not) => linefill_take_store,
-        (AcquireWay::Store, Fetched::ToRead) => linefill_take_store_t0,
-        (AcquireWay::Store, Fetched::ToWrite) => linefill_take_store_w,
-        (AcquireWay::Add, Fetched::Not) => linefill_take_add,
-        (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
-        (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
-        (AcquireWay::AddFenced, Fetched::Not) => linefill_take_fenced,
-        (AcquireWay::AddFenced, Fetched::ToRead) => linefill_take_fenced_t0,
-        (AcquireWay::AddFenced, Fetched::ToWrite) => linefill_take_fenced_w,
-    })
-}
-
 impl Kernel for AcquireLines<'_> {
     /// Returns the byte offset of the next line. All stores have left the core on return.
     fn run(&mut self, operations: u64) -> u64 {
@@ -177,24 +163,17 @@ family! {
         ahead: u64,
     ) -> u64;
 
-    /// Stores.
-    linefill_take_store
-    /// `prefetcht0`, then stores.
-    linefill_take_store_t0
-    /// `prefetchw`, then stores.
-    linefill_take_store_w
-    /// Adds 1 with `lock add`.
-    linefill_take_add
-    /// `prefetcht0`, then adds 1 with `lock add`.
-    linefill_take_add_t0
-    /// `prefetchw`, then adds 1 with `lock add`.
-    linefill_take_add_w
-    /// Adds 1 with `lock add`, and waits with `mfence`.
-    linefill_take_fenced
-    /// `prefetcht0`, then adds 1 with `lock add` and waits with `mfence`.
-    linefill_take_fenced_t0
-    /// `prefetchw`, then adds 1 with `lock add` and waits with `mfence`.
-    linefill_take_fenced_w
+    fn takes(way: AcquireWay, fetched: Fetched) {
+        (AcquireWay::Store, Fetched::Not) => linefill_take_store,
+        (AcquireWay::Store, Fetched::ToRead) => linefill_take_store_t0,
+        (AcquireWay::Store, Fetched::ToWrite) => linefill_take_store_w,
+        (AcquireWay::Add, Fetched::Not) => linefill_take_add,
+        (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
+        (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
+        (AcquireWay::AddFenced, Fetched::Not) => linefill_take_fenced,
+        (AcquireWay::AddFenced, Fetched::ToRead) => linefill_take_fenced_t0,
+        (AcquireWay::AddFenced, Fetched::ToWrite) => linefill_take_fenced_w,
+    }
 }
 
 impl Oracle<'_, '_> {

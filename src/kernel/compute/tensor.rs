@@ -5,7 +5,7 @@
 
 use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel};
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Allocation, Shape, Storage, Tensor};
 
@@ -83,20 +83,6 @@ impl Get {
             Get::Boxes | Get::Vectors => 5,
             Get::Called => 6,
         }
-    }
-
-    fn kernel(self) -> Assembled<Reads> {
-        assembled!(match self {
-            Get::Strides => linefill_tensor_strides,
-            Get::Masks => linefill_tensor_masks,
-            Get::Primes => linefill_tensor_primes,
-            Get::Array => linefill_tensor_array,
-            Get::Divided => linefill_tensor_divided,
-            Get::Called => linefill_tensor_called,
-            Get::Boxes => linefill_tensor_boxes,
-            Get::BoxesUnchecked => linefill_tensor_boxes_unchecked,
-            Get::Vectors => linefill_tensor_vectors,
-        })
     }
 
     /// Whether this way reads a tensor with this storage.
@@ -188,7 +174,7 @@ impl<'m> ReadTensor<'m> {
 impl Kernel for ReadTensor<'_> {
     /// Returns the bits of the pass's sum so far.
     fn run(&mut self, operations: u64) -> u64 {
-        let reads = self.get.kernel().call;
+        let reads = kernel(self.get).call;
         let (root, dimensions) = (self.tensor.root(), self.tensor.shape().packed());
         let mut left = operations;
         while left > 0 {
@@ -262,24 +248,17 @@ family! {
         sum: u32,
     ) -> u32;
 
-    /// One array; remainders by 64, 16, 28 and 32, strides by multiplication, the sum checked.
-    linefill_tensor_strides
-    /// Like [`linefill_tensor_strides`], with masks instead of remainders by powers of two.
-    linefill_tensor_masks
-    /// Like [`linefill_tensor_strides`], with remainders by 61, 17, 29 and 31.
-    linefill_tensor_primes
-    /// One array of 64 x 16 x 28 x 32 elements; all dimensions are constants.
-    linefill_tensor_array
-    /// One array; remainders by the dimensions passed.
-    linefill_tensor_divided
-    /// One array; a function reads the element, and another function computes its place.
-    linefill_tensor_called
-    /// Arrays of references to arrays; every index is checked.
-    linefill_tensor_boxes
-    /// Like [`linefill_tensor_boxes`], without checks.
-    linefill_tensor_boxes_unchecked
-    /// Vectors of vectors; every index is checked.
-    linefill_tensor_vectors
+    fn kernel(get: Get) {
+        Get::Strides => linefill_tensor_strides,
+        Get::Masks => linefill_tensor_masks,
+        Get::Primes => linefill_tensor_primes,
+        Get::Array => linefill_tensor_array,
+        Get::Divided => linefill_tensor_divided,
+        Get::Called => linefill_tensor_called,
+        Get::Boxes => linefill_tensor_boxes,
+        Get::BoxesUnchecked => linefill_tensor_boxes_unchecked,
+        Get::Vectors => linefill_tensor_vectors,
+    }
 }
 
 struct TensorCase {
@@ -338,6 +317,6 @@ impl Oracle<'_, '_> {
     ) {
         let of = |shape| move |storage| TensorCase { get, shape, storage };
         let cases = shapes.into_iter().flat_map(|shape| storages.map(of(shape)));
-        self.check_cases(get.kernel().name, cases);
+        self.check_cases(kernel(get).name, cases);
     }
 }

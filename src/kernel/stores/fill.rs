@@ -158,11 +158,6 @@ impl<'m> FillLines<'m> {
         }
     }
 
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
-
     /// Returns the next line, and the number of lines from there, at most `most`, that one call fills. An
     /// interleaved group that the end of the region or of the run cuts short is a smaller group.
     fn straight(&self, most: u64) -> (u64, u64) {
@@ -258,17 +253,11 @@ family! {
     /// follows non-temporal stores.
     pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
 
-    /// Four `movdqa` per line.
     linefill_fill_cached
-    /// Four `movntdq` per line.
     linefill_fill_stream
-    /// The first quarter of each line, with one `movntdq`.
     linefill_fill_quarter
-    /// The first half of each line, with two `movntdq`.
     linefill_fill_half
-    /// The first three quarters of each line, with three `movntdq`.
     linefill_fill_three_quarters
-    /// One `rep stosb` of the low byte of `value`.
     linefill_fill_rep_stosb
 }
 
@@ -282,7 +271,6 @@ family! {
     pub type Groups =
         unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
 
-    /// The stores are `movntdq`.
     linefill_fill_interleaved
 }
 

@@ -50,11 +50,6 @@ impl<'m> FlushLines<'m> {
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
     }
-
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
 }
 
 impl Kernel for FlushLines<'_> {
@@ -70,9 +65,7 @@ impl Kernel for FlushLines<'_> {
             // prove that the CPU has the instructions; `lines` is not 0.
             let behind = unsafe {
                 match (self.form, self.way) {
-                    (Form::Assembly, FlushWay::Ordered) => linefill_flush(at, lines),
-                    (Form::Assembly, FlushWay::Unordered(_)) => linefill_flush_opt(at, lines),
-                    (Form::Assembly, FlushWay::Back(_)) => linefill_flush_back(at, lines),
+                    (Form::Assembly, way) => (flushes(way).call)(at, lines),
                     (Form::Intrinsics, FlushWay::Ordered) => intrinsics::clflush(at, lines),
                     (Form::Intrinsics, FlushWay::Unordered(has)) => {
                         intrinsics::clflushopt(has, at, lines)
@@ -93,24 +86,19 @@ impl Kernel for FlushLines<'_> {
     }
 }
 
-unsafe extern "sysv64" {
-    /// Evicts `lines` lines with one `clflush` each; returns the address after the last line.
+family! {
+    /// The function type of the family: flushes `lines` lines; returns the address after the last line.
     ///
     /// # Safety
-    /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0.
-    pub fn linefill_flush(at: *const u8, lines: u64) -> usize;
+    /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0; the CPU has the
+    /// instruction.
+    pub type Flushes = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> usize;
 
-    /// Like [`linefill_flush`], with `clflushopt`.
-    ///
-    /// # Safety
-    /// As for [`linefill_flush`]; the CPU has `clflushopt`.
-    pub fn linefill_flush_opt(at: *const u8, lines: u64) -> usize;
-
-    /// Writes back `lines` lines with one `clwb` each; returns the address after the last line.
-    ///
-    /// # Safety
-    /// As for [`linefill_flush`]; the CPU has `clwb`.
-    pub fn linefill_flush_back(at: *const u8, lines: u64) -> usize;
+    fn flushes(way: FlushWay) {
+        FlushWay::Ordered => linefill_flush,
+        FlushWay::Unordered(_) => linefill_flush_opt,
+        FlushWay::Back(_) => linefill_flush_back,
+    }
 }
 
 /// The write policy of a store.
@@ -159,13 +147,7 @@ impl Kernel for Rewrite<'_> {
         let behind = unsafe {
             let first = self.count + 1;
             match (self.form, self.way) {
-                (Form::Assembly, RewriteWay::Back) => linefill_rewrite(at, operations, first),
-                (Form::Assembly, RewriteWay::Through(_)) => {
-                    linefill_rewrite_through(at, operations, first)
-                }
-                (Form::Assembly, RewriteWay::NonTemporal) => {
-                    linefill_rewrite_stream(at, operations, first)
-                }
+                (Form::Assembly, way) => (rewrites(way).call)(at, operations, first),
                 (Form::Intrinsics, RewriteWay::Back) => intrinsics::back(at, operations, first),
                 (Form::Intrinsics, RewriteWay::Through(has)) => {
                     intrinsics::through(has, at, operations, first)
@@ -197,41 +179,30 @@ impl Kernel for Rewrite<'_> {
     }
 }
 
-unsafe extern "sysv64" {
-    /// Stores `value`, `value + 1`, ... to the word at `at` with `mov`, `stores` times; returns the value
-    /// that would come next.
+family! {
+    /// The function type of the family: stores `value`, `value + 1`, ... to the word at `at`, `stores` times;
+    /// returns the value that would come next.
     ///
     /// # Safety
-    /// `at` is a multiple of 8 and valid for a write of 8 bytes; `stores` is not 0.
-    pub fn linefill_rewrite(at: *mut u64, stores: u64, value: u64) -> u64;
+    /// `at` is a multiple of 8 and valid for a write of 8 bytes; `stores` is not 0; the CPU has the
+    /// instructions. Non-temporal stores are followed by `sfence` before any code relies on the word.
+    pub type Rewrites = unsafe extern "sysv64" fn(at: *mut u64, stores: u64, value: u64) -> u64;
 
-    /// Like [`linefill_rewrite`], with a `clwb` after each store.
-    ///
-    /// # Safety
-    /// As for [`linefill_rewrite`]; the CPU has `clwb`.
-    pub fn linefill_rewrite_through(at: *mut u64, stores: u64, value: u64) -> u64;
-
-    /// Like [`linefill_rewrite`], with `movnti`.
-    ///
-    /// # Safety
-    /// As for [`linefill_rewrite`]; `sfence` follows before any code relies on the word.
-    pub fn linefill_rewrite_stream(at: *mut u64, stores: u64, value: u64) -> u64;
+    fn rewrites(way: RewriteWay) {
+        RewriteWay::Back => linefill_rewrite,
+        RewriteWay::Through(_) => linefill_rewrite_through,
+        RewriteWay::NonTemporal => linefill_rewrite_stream,
+    }
 }
 
 impl Oracle<'_, '_> {
     pub(crate) fn flushes(&mut self, features: Features) {
         let unordered = features.clflushopt().map(FlushWay::Unordered);
-        for (name, way) in [
-            ("linefill_flush", Some(FlushWay::Ordered)),
-            ("linefill_flush_opt", unordered),
-            ("linefill_flush_back", features.clwb().map(FlushWay::Back)),
-        ] {
-            let Some(way) = way else {
-                continue;
-            };
+        let back = features.clwb().map(FlushWay::Back);
+        for way in [Some(FlushWay::Ordered), unordered, back].into_iter().flatten() {
             let forms = Form::ALL.into_iter();
             let cases = forms.flat_map(|form| [1, 2, 100].map(|lines| (form, lines)));
-            self.check(name, cases, |&(form, lines), memory, then| {
+            self.check(flushes(way).name, cases, |&(form, lines), memory, then| {
                 let (region, _) = memory.split(lines * LINE)?;
                 then(&mut FlushLines::new(region, way).by(form))
             });
@@ -240,16 +211,10 @@ impl Oracle<'_, '_> {
 
     pub(crate) fn rewrites(&mut self, features: Features) {
         let through = features.clwb().map(RewriteWay::Through);
-        for (name, way) in [
-            ("linefill_rewrite", Some(RewriteWay::Back)),
-            ("linefill_rewrite_through", through),
-            ("linefill_rewrite_stream", Some(RewriteWay::NonTemporal)),
-        ] {
-            if let Some(way) = way {
-                self.check(name, Form::ALL, |form, memory, then| {
-                    then(&mut Rewrite::new(memory, way).by(*form))
-                });
-            }
+        for way in [RewriteWay::Back, RewriteWay::NonTemporal].into_iter().chain(through) {
+            self.check(rewrites(way).name, Form::ALL, |form, memory, then| {
+                then(&mut Rewrite::new(memory, way).by(*form))
+            });
         }
     }
 }

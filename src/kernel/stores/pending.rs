@@ -158,13 +158,9 @@ impl Kernel for Alias4K<'_> {
         let region = self.region.bytes_mut();
         let store = region[self.store..].as_mut_ptr();
         let load = region[self.load..].as_ptr();
-        let kernel = match self.known {
-            StoreAddress::Early => linefill_alias,
-            StoreAddress::Late => linefill_alias_late,
-        };
         // SAFETY: `new` has checked that both words lie in the region, which is borrowed mutably,
         // and that they do not overlap, and has stored in the second its own address.
-        let last = unsafe { kernel(store, load, operations) };
+        let last = unsafe { (aliases(self.known).call)(store, load, operations) };
         (last - self.region.address()) as u64
     }
 
@@ -184,21 +180,21 @@ impl Kernel for Alias4K<'_> {
     }
 }
 
-unsafe extern "sysv64" {
-    /// Stores the number of iterations left to `store`, then loads from `load`, `iterations` times;
-    /// returns the word loaded last.
+family! {
+    /// The function type of the family: stores the number of iterations left to `store`, then loads from
+    /// `load`, `iterations` times; returns the word loaded last. If the store's address is known late, it is
+    /// taken from the word loaded last, as that of the load.
     ///
     /// # Safety
     /// `store` is valid for writes of 8 bytes, `load` for reads of 8 bytes, which hold the address `load`;
     /// the two words do not overlap; `iterations` is not 0.
-    pub fn linefill_alias(store: *mut u8, load: *const u8, iterations: u64) -> usize;
+    pub type Aliases =
+        unsafe extern "sysv64" fn(store: *mut u8, load: *const u8, iterations: u64) -> usize;
 
-    /// As [`linefill_alias`], but takes the address of the store from the word loaded last, as that of the
-    /// load.
-    ///
-    /// # Safety
-    /// As [`linefill_alias`].
-    pub fn linefill_alias_late(store: *mut u8, load: *const u8, iterations: u64) -> usize;
+    fn aliases(known: StoreAddress) {
+        StoreAddress::Early => linefill_alias,
+        StoreAddress::Late => linefill_alias_late,
+    }
 }
 
 impl Oracle<'_, '_> {
@@ -211,10 +207,8 @@ impl Oracle<'_, '_> {
 
     pub(crate) fn aliases(&mut self) {
         let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
-        for (kernel, known) in
-            [("linefill_alias", StoreAddress::Early), ("linefill_alias_late", StoreAddress::Late)]
-        {
-            self.check(kernel, places, |&(store, load), memory, then| {
+        for known in [StoreAddress::Early, StoreAddress::Late] {
+            self.check(aliases(known).name, places, |&(store, load), memory, then| {
                 then(&mut Alias4K::new(memory, store, load, known).ok()?)
             });
         }

@@ -80,52 +80,37 @@ impl<'m> Speculate<'m> {
         shared: usize,
         seed: u64,
     ) -> Result<Self, SpeculateError> {
-        lay_out(&mut region, shared, seed)?;
+        if region.len() < Speculate::BYTES {
+            return Err(SpeculateError::RegionTooSmall(region.len()));
+        }
+        if shared > PLACES {
+            return Err(SpeculateError::TooManyShared(shared));
+        }
+        let mut rng = Rng::new(seed);
+        let mut left = shared;
+        for turn in 0..PLACES {
+            let shares = rng.below(PLACES - turn) < left;
+            left -= usize::from(shares);
+            let place = if shares { STORE } else { LOAD };
+            let address = region.address() + place;
+            region.set_word(TABLE + turn * WORD, address as u64);
+        }
+        region.set_word(LOAD, FIRST);
         Ok(Speculate { region, issue, value: FIRST })
     }
-}
-
-/// Writes the table of load addresses, and the word to load.
-fn lay_out(region: &mut Region<'_>, shared: usize, seed: u64) -> Result<(), SpeculateError> {
-    if region.len() < Speculate::BYTES {
-        return Err(SpeculateError::RegionTooSmall(region.len()));
-    }
-    if shared > PLACES {
-        return Err(SpeculateError::TooManyShared(shared));
-    }
-    let mut rng = Rng::new(seed);
-    let mut left = shared;
-    for turn in 0..PLACES {
-        let shares = rng.below(PLACES - turn) < left;
-        left -= usize::from(shares);
-        let place = if shares { STORE } else { LOAD };
-        let address = region.address() + place;
-        region.set_word(TABLE + turn * WORD, address as u64);
-    }
-    region.set_word(LOAD, FIRST);
-    Ok(())
 }
 
 impl Kernel for Speculate<'_> {
     /// Returns the value after the last operation.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
-            let kernel: Chains = match self.issue {
-                Issue::Free => linefill_speculate,
-                Issue::Ordered => linefill_speculate_ordered,
-            };
             let bytes = self.region.bytes_mut().as_mut_ptr();
-            // SAFETY: `lay_out` has checked that the stored word and the table lie in the region,
+            // SAFETY: `new` has checked that the stored word and the table lie in the region,
             // which is borrowed mutably and starts on a line, and has filled the table with
             // addresses of words in the region.
             self.value = unsafe {
-                kernel(
-                    bytes.add(STORE),
-                    bytes.add(TABLE).cast(),
-                    operations,
-                    MULTIPLIER,
-                    self.value,
-                )
+                let (store, table) = (bytes.add(STORE), bytes.add(TABLE).cast());
+                (chains(self.issue).call)(store, table, operations, MULTIPLIER, self.value)
             };
         }
         self.value
@@ -172,33 +157,25 @@ impl<'m> SpeculateMiss<'m> {
     /// # Errors
     /// If the elements have no padding.
     pub fn new(ring: Ring<'m>, issue: Issue) -> Result<Self, SpeculateError> {
-        let (other, store) = apart(&ring)?;
+        if ring.layout().padding() == 0 {
+            return Err(SpeculateError::NoPadding);
+        }
+        let half = ring.count() / 2;
+        let other = (0..half).fold(ring.cursor(), |at, _| ring.next(at));
+        let (padding, _) = padding_offsets(ring.layout());
+        let store = ring.cursor().wrapping_add_signed(padding);
         Ok(SpeculateMiss { ring, issue, other, store })
     }
-}
-
-/// Returns the address of the pointer word half a ring from the cursor, and of padding beside the cursor.
-fn apart(ring: &Ring<'_>) -> Result<(usize, usize), SpeculateError> {
-    if ring.layout().padding() == 0 {
-        return Err(SpeculateError::NoPadding);
-    }
-    let half = ring.count() / 2;
-    let other = (0..half).fold(ring.cursor(), |at, _| ring.next(at));
-    let (padding, _) = padding_offsets(ring);
-    Ok((other, ring.cursor().wrapping_add_signed(padding)))
 }
 
 impl Kernel for SpeculateMiss<'_> {
     /// Returns the byte offset at which the walk that the store waits for stopped.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
-            let kernel: Misses = match self.issue {
-                Issue::Free => linefill_speculate_miss,
-                Issue::Ordered => linefill_speculate_miss_ordered,
-            };
+            let kernel = misses(self.issue).call;
             let store = core::ptr::with_exposed_provenance_mut(self.store);
             // SAFETY: the cursor and `other` are pointer words of the ring, which is borrowed
-            // mutably; every pointer word holds the address of another; `apart` chose padding for
+            // mutably; every pointer word holds the address of another; `new` chose padding for
             // `store`, which is not a pointer word.
             let stopped = unsafe { kernel(store, self.ring.cursor(), self.other, operations) };
             self.ring.set_cursor(stopped.slow);
@@ -244,10 +221,10 @@ family! {
         value: u64,
     ) -> u64;
 
-    /// The load does not wait for the store's address.
-    linefill_speculate
-    /// The load waits for the store's address.
-    linefill_speculate_ordered
+    fn chains(issue: Issue) {
+        Issue::Free => linefill_speculate,
+        Issue::Ordered => linefill_speculate_ordered,
+    }
 }
 
 /// The positions of two walks in a list.
@@ -269,23 +246,20 @@ family! {
     pub type Misses =
         unsafe extern "sysv64" fn(store: *mut u8, slow: usize, other: usize, steps: u64) -> Cursors;
 
-    /// The load does not wait for the store's address.
-    linefill_speculate_miss
-    /// The load waits for the store's address.
-    linefill_speculate_miss_ordered
+    fn misses(issue: Issue) {
+        Issue::Free => linefill_speculate_miss,
+        Issue::Ordered => linefill_speculate_miss_ordered,
+    }
 }
 
 impl Oracle<'_, '_> {
     pub(crate) fn speculations(&mut self) {
-        for (issue, chains, misses) in [
-            (Issue::Free, "linefill_speculate", "linefill_speculate_miss"),
-            (Issue::Ordered, "linefill_speculate_ordered", "linefill_speculate_miss_ordered"),
-        ] {
+        for issue in [Issue::Free, Issue::Ordered] {
             let shared = [0, 1, 16, 128, 255, 256];
-            self.check(chains, shared, |&shared, memory, then| {
+            self.check(chains(issue).name, shared, |&shared, memory, then| {
                 then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
             });
-            self.check(misses, PADDED, |ring, memory, then| {
+            self.check(misses(issue).name, PADDED, |ring, memory, then| {
                 then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
             });
         }

@@ -8,7 +8,7 @@ use crate::cpu::Features;
 use crate::cpu::sfence;
 use crate::kernel::intrinsics::store as intrinsics;
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Form, Kernel, NoIntrinsics, Width, Work};
+use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Width, Work};
 use crate::pattern::Matrix;
 
 /// The direction of the inner loop.
@@ -169,22 +169,6 @@ impl<'m> Store<'m> {
     }
 }
 
-/// Returns the kernel of `asm/stores/store.S`.
-fn assembled(temporal: Temporal, width: Width) -> Assembled<Stores> {
-    assembled!(match (temporal, width) {
-        (Temporal::Cached, Width::W4) => linefill_store4,
-        (Temporal::Cached, Width::W8) => linefill_store8,
-        (Temporal::Cached, Width::W16) => linefill_store16,
-        (Temporal::Cached, Width::W32(_)) => linefill_store32,
-        (Temporal::Cached, Width::W64(_)) => linefill_store64,
-        (Temporal::NonTemporal, Width::W4) => linefill_stream4,
-        (Temporal::NonTemporal, Width::W8) => linefill_stream8,
-        (Temporal::NonTemporal, Width::W16) => linefill_stream16,
-        (Temporal::NonTemporal, Width::W32(_)) => linefill_stream32,
-        (Temporal::NonTemporal, Width::W64(_)) => linefill_stream64,
-    })
-}
-
 /// Returns the kernel with intrinsics, if the target has it.
 fn compiled(temporal: Temporal, width: Width) -> Option<Stores> {
     Some(match (temporal, width) {
@@ -272,26 +256,19 @@ family! {
     pub type Stores =
         unsafe extern "sysv64" fn(at: *mut u8, stride: usize, stores: u64, value: u64) -> usize;
 
-    /// `mov`, 4 bytes: the low half of `value`.
-    linefill_store4
-    /// `mov`, 8 bytes.
-    linefill_store8
-    /// `movdqa`, 16 bytes.
-    linefill_store16
-    /// `vmovdqa`, 32 bytes: needs AVX2.
-    linefill_store32
-    /// `vmovdqa64`, 64 bytes: needs AVX-512.
-    linefill_store64
-    /// `movnti`, 4 bytes: the low half of `value`.
-    linefill_stream4
-    /// `movnti`, 8 bytes.
-    linefill_stream8
-    /// `movntdq`, 16 bytes.
-    linefill_stream16
-    /// `vmovntdq`, 32 bytes: needs AVX2.
-    linefill_stream32
-    /// `vmovntdq`, 64 bytes: needs AVX-512.
-    linefill_stream64
+    /// Returns the kernel of `asm/stores/store.S`. Stores of 4 bytes write the low half of the value.
+    fn assembled(temporal: Temporal, width: Width) {
+        (Temporal::Cached, Width::W4) => linefill_store4,
+        (Temporal::Cached, Width::W8) => linefill_store8,
+        (Temporal::Cached, Width::W16) => linefill_store16,
+        (Temporal::Cached, Width::W32(_)) => linefill_store32,
+        (Temporal::Cached, Width::W64(_)) => linefill_store64,
+        (Temporal::NonTemporal, Width::W4) => linefill_stream4,
+        (Temporal::NonTemporal, Width::W8) => linefill_stream8,
+        (Temporal::NonTemporal, Width::W16) => linefill_stream16,
+        (Temporal::NonTemporal, Width::W32(_)) => linefill_stream32,
+        (Temporal::NonTemporal, Width::W64(_)) => linefill_stream64,
+    }
 }
 
 impl Oracle<'_, '_> {

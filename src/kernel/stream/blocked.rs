@@ -68,11 +68,6 @@ impl<'m> Blocked<'m> {
         (self.region.len() / LINE / self.lines) as u64
     }
 
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
-
     /// Returns the byte offset of the next block, and advances to the block after it.
     fn take(&mut self) -> usize {
         let at = self.block as usize * self.lines * LINE;

@@ -5,7 +5,7 @@
 
 use crate::cpu::sfence;
 use crate::kernel::stream::bandwidth::*;
-use crate::kernel::{Access, Assembled, Vector, Work};
+use crate::kernel::{Access, Vector, Work};
 use crate::mem::LINE;
 
 /// A motion over the blocks of some memory, round and round.
@@ -47,52 +47,6 @@ impl Blocks {
         (self.done % self.pass()) as usize * BLOCK
     }
 
-    /// Returns the kernel of a motion with some vector register.
-    pub(crate) fn kernel(motion: Motion, vector: Vector) -> Assembled<MoveBlocks> {
-        use Motion as M;
-        use Vector as V;
-        assembled!(match (motion, vector) {
-            (M::Read, V::Sse2) => linefill_bandwidth_read16,
-            (M::Read, V::Avx2(_)) => linefill_bandwidth_read32,
-            (M::Read, V::Avx512(_)) => linefill_bandwidth_read64,
-            (M::ReadHalves, V::Sse2) => linefill_bandwidth_read_halves16,
-            (M::ReadHalves, V::Avx2(_)) => linefill_bandwidth_read_halves32,
-            (M::ReadHalves, V::Avx512(_)) => linefill_bandwidth_read_halves64,
-            (M::ReadQuarters, V::Sse2) => linefill_bandwidth_read_quarters16,
-            (M::ReadQuarters, V::Avx2(_)) => linefill_bandwidth_read_quarters32,
-            (M::ReadQuarters, V::Avx512(_)) => linefill_bandwidth_read_quarters64,
-            (M::Write, V::Sse2) => linefill_bandwidth_write16,
-            (M::Write, V::Avx2(_)) => linefill_bandwidth_write32,
-            (M::Write, V::Avx512(_)) => linefill_bandwidth_write64,
-            (M::WriteNonTemporal, V::Sse2) => linefill_bandwidth_stream16,
-            (M::WriteNonTemporal, V::Avx2(_)) => linefill_bandwidth_stream32,
-            (M::WriteNonTemporal, V::Avx512(_)) => linefill_bandwidth_stream64,
-            (M::Update, V::Sse2) => linefill_bandwidth_update16,
-            (M::Update, V::Avx2(_)) => linefill_bandwidth_update32,
-            (M::Update, V::Avx512(_)) => linefill_bandwidth_update64,
-            (M::Copy, V::Sse2) => linefill_bandwidth_copy16,
-            (M::Copy, V::Avx2(_)) => linefill_bandwidth_copy32,
-            (M::Copy, V::Avx512(_)) => linefill_bandwidth_copy64,
-            (M::CopyNonTemporal, V::Sse2) => linefill_bandwidth_copy_stream16,
-            (M::CopyNonTemporal, V::Avx2(_)) => linefill_bandwidth_copy_stream32,
-            (M::CopyNonTemporal, V::Avx512(_)) => linefill_bandwidth_copy_stream64,
-            (M::Add, V::Sse2) => linefill_bandwidth_add16,
-            (M::Add, V::Avx2(_)) => linefill_bandwidth_add32,
-            (M::Add, V::Avx512(_)) => linefill_bandwidth_add64,
-            (M::AddThree, V::Sse2) => linefill_bandwidth_add_three16,
-            (M::AddThree, V::Avx2(_)) => linefill_bandwidth_add_three32,
-            (M::AddThree, V::Avx512(_)) => linefill_bandwidth_add_three64,
-            (M::Triad, V::Sse2) => linefill_bandwidth_triad16,
-            (M::Triad, V::Avx2(_)) => linefill_bandwidth_triad32,
-            (M::Triad, V::Avx512(_)) => linefill_bandwidth_triad64,
-            (M::TriadNonTemporal, V::Sse2) => linefill_bandwidth_triad_stream16,
-            (M::TriadNonTemporal, V::Avx2(_)) => linefill_bandwidth_triad_stream32,
-            (M::TriadNonTemporal, V::Avx512(_)) => linefill_bandwidth_triad_stream64,
-            (M::RepStosb, _) => linefill_bandwidth_rep_stosb,
-            (M::RepMovsb, _) => linefill_bandwidth_rep_movsb,
-        })
-    }
-
     /// Returns how many of the next `left` blocks one call does. The vector kernels wrap around by
     /// themselves; a string instruction ends at the end of the memory.
     fn a_call(&self, left: u64) -> u64 {
@@ -119,7 +73,7 @@ impl Blocks {
     /// The number of bytes passed to [`new`](Self::new), from `memory` on, are valid for the accesses of
     /// the motion, and start on a line. Other threads access them meanwhile only by assembly, if at all.
     pub(crate) unsafe fn run(&mut self, memory: *mut u8, operations: u64) -> u64 {
-        let blocks = Blocks::kernel(self.motion, self.vector).call;
+        let blocks = kernel(self.motion, self.vector).call;
         self.runs += 1;
         let end = self.done + operations;
         let mut checksum = match self.motion.reads_alone() {
@@ -255,5 +209,68 @@ impl Blocks {
                 });
             }
         }
+    }
+}
+
+family! {
+    /// The function type of the family: moves `blocks` blocks from the one at `first` on, and wraps around
+    /// from `end` to `again`. Returns the address of the next block; the reads return the wrapping sum of
+    /// the 8-byte words in the last 128 bytes they read. Writes store `value` (`rep stosb` its low byte), and
+    /// updates add it to each word.
+    ///
+    /// # Safety
+    /// The blocks of 512 bytes from `again` to `end`, `first` among them, are valid for the accesses of the
+    /// kernel. If it works on several parts, so are the partners of each block, `value` bytes from one part
+    /// to the next. All are addresses of lines. `blocks` is not 0. A string instruction does not wrap around:
+    /// its blocks end at `end` or before. The CPU has the width. Non-temporal stores are followed by `sfence`
+    /// before any code relies on them.
+    pub type MoveBlocks = unsafe extern "sysv64" fn(
+        first: *mut u8,
+        blocks: u64,
+        again: *mut u8,
+        end: *mut u8,
+        value: u64,
+    ) -> u64;
+
+    /// Returns the kernel of a motion with some vector register.
+    fn kernel(motion: Motion, vector: Vector) {
+        (Motion::Read, Vector::Sse2) => linefill_bandwidth_read16,
+        (Motion::Read, Vector::Avx2(_)) => linefill_bandwidth_read32,
+        (Motion::Read, Vector::Avx512(_)) => linefill_bandwidth_read64,
+        (Motion::ReadHalves, Vector::Sse2) => linefill_bandwidth_read_halves16,
+        (Motion::ReadHalves, Vector::Avx2(_)) => linefill_bandwidth_read_halves32,
+        (Motion::ReadHalves, Vector::Avx512(_)) => linefill_bandwidth_read_halves64,
+        (Motion::ReadQuarters, Vector::Sse2) => linefill_bandwidth_read_quarters16,
+        (Motion::ReadQuarters, Vector::Avx2(_)) => linefill_bandwidth_read_quarters32,
+        (Motion::ReadQuarters, Vector::Avx512(_)) => linefill_bandwidth_read_quarters64,
+        (Motion::Write, Vector::Sse2) => linefill_bandwidth_write16,
+        (Motion::Write, Vector::Avx2(_)) => linefill_bandwidth_write32,
+        (Motion::Write, Vector::Avx512(_)) => linefill_bandwidth_write64,
+        (Motion::WriteNonTemporal, Vector::Sse2) => linefill_bandwidth_stream16,
+        (Motion::WriteNonTemporal, Vector::Avx2(_)) => linefill_bandwidth_stream32,
+        (Motion::WriteNonTemporal, Vector::Avx512(_)) => linefill_bandwidth_stream64,
+        (Motion::Update, Vector::Sse2) => linefill_bandwidth_update16,
+        (Motion::Update, Vector::Avx2(_)) => linefill_bandwidth_update32,
+        (Motion::Update, Vector::Avx512(_)) => linefill_bandwidth_update64,
+        (Motion::Copy, Vector::Sse2) => linefill_bandwidth_copy16,
+        (Motion::Copy, Vector::Avx2(_)) => linefill_bandwidth_copy32,
+        (Motion::Copy, Vector::Avx512(_)) => linefill_bandwidth_copy64,
+        (Motion::CopyNonTemporal, Vector::Sse2) => linefill_bandwidth_copy_stream16,
+        (Motion::CopyNonTemporal, Vector::Avx2(_)) => linefill_bandwidth_copy_stream32,
+        (Motion::CopyNonTemporal, Vector::Avx512(_)) => linefill_bandwidth_copy_stream64,
+        (Motion::Add, Vector::Sse2) => linefill_bandwidth_add16,
+        (Motion::Add, Vector::Avx2(_)) => linefill_bandwidth_add32,
+        (Motion::Add, Vector::Avx512(_)) => linefill_bandwidth_add64,
+        (Motion::AddThree, Vector::Sse2) => linefill_bandwidth_add_three16,
+        (Motion::AddThree, Vector::Avx2(_)) => linefill_bandwidth_add_three32,
+        (Motion::AddThree, Vector::Avx512(_)) => linefill_bandwidth_add_three64,
+        (Motion::Triad, Vector::Sse2) => linefill_bandwidth_triad16,
+        (Motion::Triad, Vector::Avx2(_)) => linefill_bandwidth_triad32,
+        (Motion::Triad, Vector::Avx512(_)) => linefill_bandwidth_triad64,
+        (Motion::TriadNonTemporal, Vector::Sse2) => linefill_bandwidth_triad_stream16,
+        (Motion::TriadNonTemporal, Vector::Avx2(_)) => linefill_bandwidth_triad_stream32,
+        (Motion::TriadNonTemporal, Vector::Avx512(_)) => linefill_bandwidth_triad_stream64,
+        (Motion::RepStosb, _) => linefill_bandwidth_rep_stosb,
+        (Motion::RepMovsb, _) => linefill_bandwidth_rep_movsb,
     }
 }

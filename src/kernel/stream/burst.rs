@@ -6,7 +6,7 @@
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Kernel, Width, Work};
+use crate::kernel::{Access, Kernel, Width, Work};
 use crate::mem::{Region, Span};
 
 /// Accesses per burst.
@@ -191,24 +191,6 @@ impl<'m> Burst<'m> {
     }
 }
 
-/// Returns the kernel of a transfer. Aligned transfers have 16 bytes.
-fn kernel(transfer: Transfer, width: Width) -> Assembled<Bursts> {
-    assembled!(match (transfer, width) {
-        (Transfer::Load, Width::W4) => linefill_burst_load4,
-        (Transfer::Load, Width::W8) => linefill_burst_load8,
-        (Transfer::Load, Width::W16) => linefill_burst_load16,
-        (Transfer::Load, Width::W32(_)) => linefill_burst_load32,
-        (Transfer::Load, Width::W64(_)) => linefill_burst_load64,
-        (Transfer::Store, Width::W4) => linefill_burst_store4,
-        (Transfer::Store, Width::W8) => linefill_burst_store8,
-        (Transfer::Store, Width::W16) => linefill_burst_store16,
-        (Transfer::Store, Width::W32(_)) => linefill_burst_store32,
-        (Transfer::Store, Width::W64(_)) => linefill_burst_store64,
-        (Transfer::LoadAligned, _) => linefill_burst_load16_aligned,
-        (Transfer::StoreAligned, _) => linefill_burst_store16_aligned,
-    })
-}
-
 impl Kernel for Burst<'_> {
     /// Returns the low 8 bytes of the value moved last, or all 4 bytes for a width of 4; 0 for no
     /// operations.
@@ -283,30 +265,21 @@ family! {
         bursts: u64,
     ) -> u64;
 
-    /// `mov`, 4 bytes.
-    linefill_burst_load4
-    /// `mov`, 8 bytes.
-    linefill_burst_load8
-    /// `movdqu`, 16 bytes.
-    linefill_burst_load16
-    /// `movdqa`, 16 bytes.
-    linefill_burst_load16_aligned
-    /// `vmovdqu`, 32 bytes: needs AVX2.
-    linefill_burst_load32
-    /// `vmovdqu64`, 64 bytes: needs AVX-512.
-    linefill_burst_load64
-    /// `mov`, 4 bytes.
-    linefill_burst_store4
-    /// `mov`, 8 bytes.
-    linefill_burst_store8
-    /// `movdqu`, 16 bytes.
-    linefill_burst_store16
-    /// `movdqa`, 16 bytes.
-    linefill_burst_store16_aligned
-    /// `vmovdqu`, 32 bytes: needs AVX2.
-    linefill_burst_store32
-    /// `vmovdqu64`, 64 bytes: needs AVX-512.
-    linefill_burst_store64
+    /// Returns the kernel of a transfer. Aligned transfers have 16 bytes.
+    fn kernel(transfer: Transfer, width: Width) {
+        (Transfer::Load, Width::W4) => linefill_burst_load4,
+        (Transfer::Load, Width::W8) => linefill_burst_load8,
+        (Transfer::Load, Width::W16) => linefill_burst_load16,
+        (Transfer::Load, Width::W32(_)) => linefill_burst_load32,
+        (Transfer::Load, Width::W64(_)) => linefill_burst_load64,
+        (Transfer::Store, Width::W4) => linefill_burst_store4,
+        (Transfer::Store, Width::W8) => linefill_burst_store8,
+        (Transfer::Store, Width::W16) => linefill_burst_store16,
+        (Transfer::Store, Width::W32(_)) => linefill_burst_store32,
+        (Transfer::Store, Width::W64(_)) => linefill_burst_store64,
+        (Transfer::LoadAligned, _) => linefill_burst_load16_aligned,
+        (Transfer::StoreAligned, _) => linefill_burst_store16_aligned,
+    }
 }
 
 /// Places that suit an aligned instruction.

@@ -8,7 +8,7 @@ use crate::cpu::Sse41;
 #[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::load as intrinsics;
 use crate::kernel::verify::Oracle;
-use crate::kernel::{Access, Assembled, Blocked, Form, Kernel, NoIntrinsics, Vector, Work};
+use crate::kernel::{Access, Blocked, Form, Kernel, NoIntrinsics, Vector, Work};
 use crate::mem::{LINE, Region};
 
 /// The load instruction.
@@ -26,30 +26,6 @@ impl LoadWay {
         match self {
             LoadWay::Cached(vector) | LoadWay::NonTemporal(_, vector) => vector,
         }
-    }
-
-    /// Returns the kernel of `asm/stream/load.S` that reads lines.
-    fn assembled(self) -> Assembled<Loads> {
-        assembled!(match self {
-            LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
-            LoadWay::Cached(Vector::Avx2(_)) => linefill_load_cached32,
-            LoadWay::Cached(Vector::Avx512(_)) => linefill_load_cached64,
-            LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_stream,
-            LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_stream32,
-            LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_stream64,
-        })
-    }
-
-    /// Returns the kernel of `asm/stream/load.S` that reads blocks.
-    fn in_blocks(self) -> Assembled<Blocks> {
-        assembled!(match self {
-            LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,
-            LoadWay::Cached(Vector::Avx2(_)) => linefill_load_blocks_cached32,
-            LoadWay::Cached(Vector::Avx512(_)) => linefill_load_blocks_cached64,
-            LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_blocks_stream,
-            LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_blocks_stream32,
-            LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_blocks_stream64,
-        })
     }
 
     /// Returns the kernel with intrinsics, if the target has it.
@@ -97,8 +73,8 @@ impl<'m> LoadLines<'m> {
         LoadLines {
             region,
             way,
-            loads: way.assembled().call,
-            blocks: whole.then(|| way.in_blocks().call),
+            loads: assembled(way).call,
+            blocks: whole.then(|| in_blocks(way).call),
             line: 0,
         }
     }
@@ -127,11 +103,6 @@ impl<'m> LoadLines<'m> {
     /// Lines per pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
-    }
-
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
     }
 
     fn advance(&mut self, lines: u64) {
@@ -201,18 +172,15 @@ family! {
     /// the load.
     pub type Loads = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> u64;
 
-    /// Four `movdqa` per line.
-    linefill_load_cached
-    /// Four `movntdqa` per line: needs SSE4.1.
-    linefill_load_stream
-    /// Two `vmovdqa` of 32 bytes per line: needs AVX2.
-    linefill_load_cached32
-    /// Two `vmovntdqa` of 32 bytes per line: needs AVX2.
-    linefill_load_stream32
-    /// One `vmovdqa64` of 64 bytes per line: needs AVX-512.
-    linefill_load_cached64
-    /// One `vmovntdqa` of 64 bytes per line: needs AVX-512.
-    linefill_load_stream64
+    /// Returns the kernel of `asm/stream/load.S` that reads lines.
+    fn assembled(way: LoadWay) {
+        LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
+        LoadWay::Cached(Vector::Avx2(_)) => linefill_load_cached32,
+        LoadWay::Cached(Vector::Avx512(_)) => linefill_load_cached64,
+        LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_stream,
+        LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_stream32,
+        LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_stream64,
+    }
 }
 
 family! {
@@ -229,18 +197,15 @@ family! {
         end: *const u8,
     ) -> u64;
 
-    /// `movdqa`.
-    linefill_load_blocks_cached
-    /// `movntdqa`: needs SSE4.1.
-    linefill_load_blocks_stream
-    /// `vmovdqa` of 32 bytes: needs AVX2.
-    linefill_load_blocks_cached32
-    /// `vmovntdqa` of 32 bytes: needs AVX2.
-    linefill_load_blocks_stream32
-    /// `vmovdqa64`: needs AVX-512.
-    linefill_load_blocks_cached64
-    /// `vmovntdqa` of 64 bytes: needs AVX-512.
-    linefill_load_blocks_stream64
+    /// Returns the kernel of `asm/stream/load.S` that reads blocks.
+    fn in_blocks(way: LoadWay) {
+        LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,
+        LoadWay::Cached(Vector::Avx2(_)) => linefill_load_blocks_cached32,
+        LoadWay::Cached(Vector::Avx512(_)) => linefill_load_blocks_cached64,
+        LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_blocks_stream,
+        LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_blocks_stream32,
+        LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_blocks_stream64,
+    }
 }
 
 impl Oracle<'_, '_> {
@@ -254,19 +219,18 @@ impl Oracle<'_, '_> {
         }
     }
 
-    /// Checks lines read one after the other. With `in_blocks` also [`Blocked`] reads: blocks that
+    /// Checks lines read one after the other. With `blocked` also [`Blocked`] reads: blocks that
     /// divide the region, blocks that leave lines over, and blocks of one line.
-    fn load(&mut self, way: LoadWay, in_blocks: bool) {
-        let blocks = way.in_blocks().name;
-        self.check(blocks, [8, 24, 64], |&lines, memory, then| {
+    fn load(&mut self, way: LoadWay, blocked: bool) {
+        self.check(in_blocks(way).name, [8, 24, 64], |&lines, memory, then| {
             let (region, _) = memory.split(lines * LINE)?;
             then(&mut LoadLines::new(region, way))
         });
         let forms = Form::on_vectors().iter();
         let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
         let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
-        let parts = parts.into_iter().filter(|_| in_blocks);
-        self.check(way.assembled().name, lines.chain(parts), |&(lines, reading), memory, then| {
+        let parts = parts.into_iter().filter(|_| blocked);
+        self.check(assembled(way).name, lines.chain(parts), |&(lines, reading), memory, then| {
             let (region, _) = memory.split(lines * LINE)?;
             match reading {
                 Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),

@@ -99,11 +99,11 @@ pub(crate) trait Case {
 }
 
 /// A case, and the function that builds its kernel.
-pub(crate) struct Pattern<'a, C, B>(pub &'a C, pub &'a B);
+pub(crate) struct Pattern<'a, C, B>(pub C, pub &'a B);
 
 impl<C, B: Fn(&C, Region<'_>, WithKernel<'_>) -> Built> Case for Pattern<'_, C, B> {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        (self.1)(self.0, memory, then)
+        (self.1)(&self.0, memory, then)
     }
 }
 

@@ -41,7 +41,7 @@ impl<'m, 'r> Oracle<'m, 'r> {
         cases: impl IntoIterator<Item = C>,
         build: impl Fn(&C, Region<'_>, WithKernel<'_>) -> Built,
     ) {
-        self.check_each(name, cases, |parts, case| parts.check(&Pattern(&case, &build)));
+        self.check_cases(name, cases.into_iter().map(|case| Pattern(case, &build)));
     }
 
     /// Like [`check`](Self::check), for cases with their own [`Case`] implementation.
@@ -50,18 +50,9 @@ impl<'m, 'r> Oracle<'m, 'r> {
         name: &'static str,
         cases: impl IntoIterator<Item = C>,
     ) {
-        self.check_each(name, cases, |parts, case| parts.check(&case));
-    }
-
-    fn check_each<C>(
-        &mut self,
-        name: &'static str,
-        cases: impl IntoIterator<Item = C>,
-        check: impl Fn(&mut Parts<'m>, C) -> Result<(), Difference>,
-    ) {
         let result = cases.into_iter().enumerate().try_for_each(|(number, case)| {
             let found = match &mut self.parts {
-                Some(parts) => check(parts, case),
+                Some(parts) => parts.check(&case),
                 None => Err(Difference::NotBuilt),
             };
             found.map_err(|difference| Mismatch { case: number, difference })

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use crate::cpu::Features;
+use crate::kernel::compute::tile::tiles;
 use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel, WithReference};
 use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
@@ -73,17 +74,12 @@ impl Oracle<'_, '_> {
         self.check_cases("linefill_matmul_copy", cases(MatmulWay::Transposed));
         self.check_cases("linefill_matmul_dot", cases(MatmulWay::Original));
         self.check_cases("linefill_matmul_submatrix", cases(MatmulWay::SubMatrix));
-        let vectorised = cases(MatmulWay::Vectorised);
-        self.check_cases("linefill_matmul_submatrix_sse2", vectorised);
+        self.check_cases("linefill_matmul_submatrix_sse2", cases(MatmulWay::Vectorised));
         // Smaller than a tile, and whole tiles with a row and a column beyond them.
-        let tiles = |sides: [usize; 2], way| sides.map(|side| TileCase { side, way });
-        if let Some(token) = features.fma() {
-            let cases = tiles([1, 13], TileWay::Avx2(token));
-            self.check_cases("linefill_tile_avx2", cases);
-        }
-        if let Some(token) = features.avx512() {
-            let cases = tiles([1, 25], TileWay::Avx512(token));
-            self.check_cases("linefill_tile_avx512", cases);
+        let avx2 = features.fma().map(|token| (TileWay::Avx2(token), [1, 13]));
+        let avx512 = features.avx512().map(|token| (TileWay::Avx512(token), [1, 25]));
+        for (way, sides) in avx2.into_iter().chain(avx512) {
+            self.check_cases(tiles(way).name, sides.map(|side| TileCase { side, way }));
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::reference::on_deck;
 use super::trace_exchange;
-use crate::kernel::{Access, Assembled, Kernel, Work};
+use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Deck, Indices};
 
 /// Bytes of an integer.
@@ -65,11 +65,6 @@ impl<'m> Chains<'m> {
     /// Exchanges per pass over the array.
     pub fn pass(&self) -> u64 {
         (self.deck.count() - self.end()) as u64
-    }
-
-    /// Returns the array and its indices.
-    pub fn into_deck(self) -> Deck<'m> {
-        self.deck
     }
 
     /// The first `i` that a pass does not reach.
@@ -140,16 +135,6 @@ impl Kernel for Chains<'_> {
     }
 }
 
-/// Returns the kernel of 1, 2, 4 or 8 chains.
-pub(crate) fn side_by_side(chains: u32) -> Assembled<Exchanges> {
-    assembled!(match chains {
-        1 => linefill_chains1,
-        2 => linefill_chains2,
-        4 => linefill_chains4,
-        _ => linefill_chains8,
-    })
-}
-
 family! {
     /// The function type of the family: exchanges elements `i - 1` and `table[i - 1]` of `data` for `i`
     /// from `from` downwards. A round is one exchange per chain.
@@ -161,14 +146,13 @@ family! {
     pub type Exchanges =
         unsafe extern "sysv64" fn(data: *mut u32, table: *const u32, from: u64, rounds: u64) -> ();
 
-    /// Each exchange waits for the one before.
-    linefill_chains1
-    /// 2 interleaved chains.
-    linefill_chains2
-    /// 4 interleaved chains.
-    linefill_chains4
-    /// 8 interleaved chains.
-    linefill_chains8
+    /// Returns the kernel of 1, 2, 4 or 8 chains, which are interleaved.
+    fn side_by_side(chains: u32) {
+        1 => linefill_chains1,
+        2 => linefill_chains2,
+        4 => linefill_chains4,
+        _ => linefill_chains8,
+    }
 }
 
 #[cfg(test)]

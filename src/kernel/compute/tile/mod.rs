@@ -67,13 +67,6 @@ impl TileWay {
         }
     }
 
-    fn multiply(self) -> Tiles {
-        match self {
-            TileWay::Avx2(_) => linefill_tile_avx2,
-            TileWay::Avx512(_) => linefill_tile_avx512,
-        }
-    }
-
     /// Rows of an operation on matrices of `side`: the largest number up to [`BAND`] that divides `side`
     /// and is whole tiles; `side` if there is none.
     const fn band(self, side: usize) -> usize {
@@ -212,7 +205,8 @@ impl<'m> TileMatmul<'m> {
         // and the tile, whose rows are `distance` apart; `mul2` begins on a line, and a column of
         // tiles and a row of one are whole registers; the token proves that the CPU has the instructions.
         unsafe {
-            (self.way.multiply())(mul1.as_ptr(), mul2.as_ptr(), depth, to, distance * ELEMENT);
+            let (mul1, mul2) = (mul1.as_ptr(), mul2.as_ptr());
+            (tiles(self.way).call)(mul1, mul2, depth, to, distance * ELEMENT);
         }
         if !shape.whole(tile) {
             add_part(part, shape.side, edge, shape.columns, tile.part);
@@ -288,8 +282,8 @@ family! {
         row_bytes: usize,
     ) -> ();
 
-    /// A tile of 4 x 12 with AVX2 and FMA.
-    linefill_tile_avx2
-    /// A tile of 8 x 24 with AVX-512.
-    linefill_tile_avx512
+    fn tiles(way: TileWay) {
+        TileWay::Avx2(_) => linefill_tile_avx2,
+        TileWay::Avx512(_) => linefill_tile_avx512,
+    }
 }

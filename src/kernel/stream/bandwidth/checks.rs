@@ -2,7 +2,7 @@
 
 use super::reference::bandwidth;
 use crate::cpu::Features;
-use crate::kernel::stream::blocks::Blocks;
+use crate::kernel::stream::blocks::kernel;
 use crate::kernel::verify::Oracle;
 use crate::kernel::verify::check::{Built, Case, WithKernel, WithReference};
 use crate::kernel::{BLOCK, Bandwidth, Motion, Vector};
@@ -57,7 +57,6 @@ impl Oracle<'_, '_> {
 
     fn bandwidth(&mut self, motion: Motion, vector: Vector) {
         let case = |kib| BandwidthCase { kib, motion, vector };
-        let name = Blocks::kernel(motion, vector).name;
-        self.check_cases(name, [1, 2, 3, 64, 127].map(case));
+        self.check_cases(kernel(motion, vector).name, [1, 2, 3, 64, 127].map(case));
     }
 }

@@ -82,11 +82,6 @@ impl Motion {
         }
     }
 
-    /// Whether the motion works on two halves of the memory.
-    pub const fn halves(self) -> bool {
-        self.parts() == 2
-    }
-
     /// Whether the motion is one string instruction rather than vector loads and stores.
     pub const fn string(self) -> bool {
         matches!(self, Motion::RepStosb | Motion::RepMovsb)
@@ -163,11 +158,6 @@ impl<'m> Bandwidth<'m> {
     /// Blocks per round over the region.
     pub fn pass(&self) -> u64 {
         self.blocks.pass()
-    }
-
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
     }
 }
 
@@ -247,105 +237,6 @@ impl Kernel for SharedBandwidth<'_> {
         self.blocks.report(operations, sink);
         self.run(operations)
     }
-}
-
-family! {
-    /// The function type of the family: moves `blocks` blocks from the one at `first` on, and wraps around
-    /// from `end` to `again`. Returns the address of the next block; the reads return the wrapping sum of
-    /// the 8-byte words in the last 128 bytes they read.
-    ///
-    /// # Safety
-    /// The blocks of 512 bytes from `again` to `end`, `first` among them, are valid for the accesses of the
-    /// kernel. If it works on several parts, so are the partners of each block, `value` bytes from one part
-    /// to the next. All are addresses of lines. `blocks` is not 0. The CPU has the width. Non-temporal
-    /// stores are followed by `sfence` before any code relies on them.
-    pub type MoveBlocks = unsafe extern "sysv64" fn(
-        first: *mut u8,
-        blocks: u64,
-        again: *mut u8,
-        end: *mut u8,
-        value: u64,
-    ) -> u64;
-
-    /// Reads with `movdqa`.
-    linefill_bandwidth_read16
-    /// Reads with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_read32
-    /// Reads with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_read64
-    /// Reads two halves with `movdqa`, one line of each at a time.
-    linefill_bandwidth_read_halves16
-    /// Reads two halves with `vmovdqa`, one line of each at a time: needs AVX2.
-    linefill_bandwidth_read_halves32
-    /// Reads two halves with `vmovdqa64`, one line of each at a time: needs AVX-512.
-    linefill_bandwidth_read_halves64
-    /// Reads four quarters with `movdqa`, one line of each at a time.
-    linefill_bandwidth_read_quarters16
-    /// Reads four quarters with `vmovdqa`, one line of each at a time: needs AVX2.
-    linefill_bandwidth_read_quarters32
-    /// Reads four quarters with `vmovdqa64`, one line of each at a time: needs AVX-512.
-    linefill_bandwidth_read_quarters64
-    /// Writes `value` with `movdqa`.
-    linefill_bandwidth_write16
-    /// Writes `value` with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_write32
-    /// Writes `value` with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_write64
-    /// Writes `value` past the cache with `movntdq`.
-    linefill_bandwidth_stream16
-    /// Writes `value` past the cache with `vmovntdq`: needs AVX2.
-    linefill_bandwidth_stream32
-    /// Writes `value` past the cache with `vmovntdq`: needs AVX-512.
-    linefill_bandwidth_stream64
-    /// Adds `value` to each word with `movdqa`, `paddq`, `movdqa`.
-    linefill_bandwidth_update16
-    /// Adds `value` to each word with `vmovdqa`, `vpaddq`, `vmovdqa`: needs AVX2.
-    linefill_bandwidth_update32
-    /// Adds `value` to each word with `vmovdqa64`, `vpaddq`, `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_update64
-    /// Copies the first half to the second with `movdqa`.
-    linefill_bandwidth_copy16
-    /// Copies the first half to the second with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_copy32
-    /// Copies the first half to the second with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_copy64
-    /// Copies the first half to the second with `movdqa` and `movntdq`.
-    linefill_bandwidth_copy_stream16
-    /// Copies the first half to the second with `vmovdqa` and `vmovntdq`: needs AVX2.
-    linefill_bandwidth_copy_stream32
-    /// Copies the first half to the second with `vmovdqa64` and `vmovntdq`: needs AVX-512.
-    linefill_bandwidth_copy_stream64
-    /// Stores the sum of the first two thirds to the last, with `movdqa`.
-    linefill_bandwidth_add16
-    /// Stores the sum of the first two thirds to the last, with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_add32
-    /// Stores the sum of the first two thirds to the last, with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_add64
-    /// Stores the sum of the first three quarters to the last, with `movdqa`.
-    linefill_bandwidth_add_three16
-    /// Stores the sum of the first three quarters to the last, with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_add_three32
-    /// Stores the sum of the first three quarters to the last, with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_add_three64
-    /// Stores the first third plus twice the second to the last, with `movdqa`.
-    linefill_bandwidth_triad16
-    /// Stores the first third plus twice the second to the last, with `vmovdqa`: needs AVX2.
-    linefill_bandwidth_triad32
-    /// Stores the first third plus twice the second to the last, with `vmovdqa64`: needs AVX-512.
-    linefill_bandwidth_triad64
-    /// Stores the first third plus twice the second to the last, with `movdqa` and `movntdq`.
-    linefill_bandwidth_triad_stream16
-    /// Stores the first third plus twice the second to the last, with `vmovdqa` and `vmovntdq`: needs AVX2.
-    linefill_bandwidth_triad_stream32
-    /// Stores the first third plus twice the second to the last, with `vmovdqa64` and `vmovntdq`: needs
-    /// AVX-512.
-    linefill_bandwidth_triad_stream64
-    /// Writes the low byte of `value` with one `rep stosb`, at most up to `end`. Does not read `again` or
-    /// `end`.
-    linefill_bandwidth_rep_stosb
-    /// Copies the first half to the second with one `rep movsb`, at most up to `end`. Does not read `again`
-    /// or `end`.
-    linefill_bandwidth_rep_movsb
 }
 
 /// The reference implementation.
