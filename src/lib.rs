@@ -132,6 +132,41 @@ macro_rules! messages {
     };
 }
 
+/// Defines an enum whose variants hold nothing, and the list of them, `ALL`. If each variant has a name
+/// (`Variant = "name",`), also `name`, which returns it.
+#[cfg(target_arch = "x86_64")]
+macro_rules! variants {
+    ($(#[$attribute:meta])* pub enum $of:ident { $($(#[$doc:meta])* $variant:ident,)+ }) => {
+        $(#[$attribute])*
+        pub enum $of {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $of {
+            /// All values, in the order of the declaration.
+            pub const ALL: [$of; [$($of::$variant),+].len()] = [$($of::$variant),+];
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        pub enum $of:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }
+    ) => {
+        variants! {
+            $(#[$attribute])*
+            pub enum $of { $($(#[$doc])* $variant,)+ }
+        }
+
+        impl $of {
+            /// Returns the name of the value.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($of::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod bench;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]

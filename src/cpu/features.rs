@@ -10,67 +10,38 @@ use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
 use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
 
-/// A capability that not every x86-64 CPU has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Feature {
-    /// SSE4.1: `movntdqa`.
-    Sse41,
-    /// AVX and AVX2, with operating-system support.
-    Avx2,
-    /// FMA3 together with AVX2, with operating-system support.
-    Fma,
-    /// AVX-512 F, BW, VL and DQ, with operating-system support.
-    Avx512,
-    /// `clflushopt`.
-    Clflushopt,
-    /// `clwb`.
-    Clwb,
-    /// `cldemote` has an effect.
-    Cldemote,
-    /// `prefetchw` has an effect.
-    Prefetchw,
-    /// SSE4a, which only AMD's CPUs have: `movntsd` and `movntss`.
-    Sse4a,
-    /// `rdtscp`.
-    Rdtscp,
-    /// The time-stamp counter runs at a constant rate in every power state.
-    InvariantTsc,
+variants! {
+    /// A capability that not every x86-64 CPU has, by the name that masks and reports have for it. Each
+    /// comes after those that it builds on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Feature {
+        /// SSE4.1: `movntdqa`.
+        Sse41 = "sse4.1",
+        /// AVX and AVX2, with operating-system support.
+        Avx2 = "avx2",
+        /// FMA3 together with AVX2, with operating-system support.
+        Fma = "fma",
+        /// AVX-512 F, BW, VL and DQ, with operating-system support.
+        Avx512 = "avx512",
+        /// `clflushopt`.
+        Clflushopt = "clflushopt",
+        /// `clwb`.
+        Clwb = "clwb",
+        /// `cldemote` has an effect.
+        Cldemote = "cldemote",
+        /// `prefetchw` has an effect.
+        Prefetchw = "prefetchw",
+        /// SSE4a, which only AMD's CPUs have: `movntsd` and `movntss`.
+        Sse4a = "sse4a",
+        /// `rdtscp`.
+        Rdtscp = "rdtscp",
+        /// The time-stamp counter runs at a constant rate in every power state.
+        InvariantTsc = "invariant-tsc",
+    }
 }
 
 impl Feature {
-    /// Every feature, each after the features that it builds on.
-    pub const ALL: [Feature; 11] = [
-        Feature::Sse41,
-        Feature::Avx2,
-        Feature::Fma,
-        Feature::Avx512,
-        Feature::Clflushopt,
-        Feature::Clwb,
-        Feature::Cldemote,
-        Feature::Prefetchw,
-        Feature::Sse4a,
-        Feature::Rdtscp,
-        Feature::InvariantTsc,
-    ];
-
-    /// Returns the feature's name, as masks and reports spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Feature::Sse41 => "sse4.1",
-            Feature::Avx2 => "avx2",
-            Feature::Fma => "fma",
-            Feature::Avx512 => "avx512",
-            Feature::Clflushopt => "clflushopt",
-            Feature::Clwb => "clwb",
-            Feature::Cldemote => "cldemote",
-            Feature::Prefetchw => "prefetchw",
-            Feature::Sse4a => "sse4a",
-            Feature::Rdtscp => "rdtscp",
-            Feature::InvariantTsc => "invariant-tsc",
-        }
-    }
-
     const fn bit(self) -> u16 {
         1 << self as u16
     }

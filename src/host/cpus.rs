@@ -33,40 +33,20 @@ impl From<CpuLocation> for [usize; 5] {
     }
 }
 
-/// The nearest resource that two CPUs share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Nearness {
-    /// Hyper-threads of one core.
-    Core,
-    /// Cores that share a level-2 cache.
-    Level2,
-    /// Cores that share a last-level cache.
-    LastLevel,
-    /// Cores of one package with separate last-level caches.
-    Package,
-    /// Cores of different packages.
-    System,
-}
-
-impl Nearness {
-    /// All values, nearest first.
-    pub const ALL: [Nearness; 5] = [
-        Nearness::Core,
-        Nearness::Level2,
-        Nearness::LastLevel,
-        Nearness::Package,
-        Nearness::System,
-    ];
-
-    /// Returns what the two CPUs share, in words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Nearness::Core => "same core",
-            Nearness::Level2 => "same L2",
-            Nearness::LastLevel => "same last level",
-            Nearness::Package => "same package",
-            Nearness::System => "other package",
-        }
+variants! {
+    /// The nearest resource that two CPUs share, in words.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Nearness {
+        /// Hyper-threads of one core.
+        Core = "same core",
+        /// Cores that share a level-2 cache.
+        Level2 = "same L2",
+        /// Cores that share a last-level cache.
+        LastLevel = "same last level",
+        /// Cores of one package with separate last-level caches.
+        Package = "same package",
+        /// Cores of different packages.
+        System = "other package",
     }
 }
 
@@ -112,40 +92,31 @@ pub struct Sharing {
     pub across: usize,
 }
 
-/// How the cores of a processor share the caches beyond the first level. The first four arrangements are
-/// those of Drepper, "What Every Programmer Should Know About Memory", 3.5.3.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arrangement {
-    /// Each core has its own level-2 cache, which is the last: early multi-core processors.
-    Separate,
-    /// All cores share the level-2 cache, which is the last: Intel's dual cores of 2006.
-    SharedL2,
-    /// Groups of cores share a level-2 cache, which is the last: Intel's quad cores of 2007.
-    L2OfGroups,
-    /// Each core has a level-2 cache, and all share the level-3 cache: AMD's family 10h, and most since.
-    SharedL3,
-    /// Each core has a level-2 cache, and groups share a level-3 cache: core complexes of Zen. A group may be
-    /// a single core.
-    L3OfGroups,
-    /// Groups of cores share a level-2 cache below a level-3 cache: clusters of efficient cores. All cores may
-    /// be one group.
-    L2InL3,
-    /// Each processor has one core.
-    OneCore,
+variants! {
+    /// How the cores of a processor share the caches beyond the first level. The first four arrangements are
+    /// those of Drepper, "What Every Programmer Should Know About Memory", 3.5.3.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Arrangement {
+        /// Each core has its own level-2 cache, which is the last: early multi-core processors.
+        Separate,
+        /// All cores share the level-2 cache, which is the last: Intel's dual cores of 2006.
+        SharedL2,
+        /// Groups of cores share a level-2 cache, which is the last: Intel's quad cores of 2007.
+        L2OfGroups,
+        /// Each core has a level-2 cache, and all share the level-3 cache: AMD's family 10h, and most since.
+        SharedL3,
+        /// Each core has a level-2 cache, and groups share a level-3 cache: core complexes of Zen. A group may be
+        /// a single core.
+        L3OfGroups,
+        /// Groups of cores share a level-2 cache below a level-3 cache: clusters of efficient cores. All cores may
+        /// be one group.
+        L2InL3,
+        /// Each processor has one core.
+        OneCore,
+    }
 }
 
 impl Arrangement {
-    /// All arrangements.
-    pub const ALL: [Arrangement; 7] = [
-        Arrangement::Separate,
-        Arrangement::SharedL2,
-        Arrangement::L2OfGroups,
-        Arrangement::SharedL3,
-        Arrangement::L3OfGroups,
-        Arrangement::L2InL3,
-        Arrangement::OneCore,
-    ];
-
     /// Returns the arrangement of CPUs at these locations, whose caches have `levels` levels that hold data;
     /// `None` if there are no CPUs.
     pub fn of(locations: &[CpuLocation], levels: usize) -> Option<Arrangement> {

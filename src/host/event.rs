@@ -15,46 +15,26 @@ const CPU_CYCLES: u64 = 0;
 /// no such type.
 const TYPE_QUANTITY: u32 = u32::MAX;
 
-/// An event that the kernel itself counts, without a PMU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Software {
-    /// Nanoseconds for which the thread ran.
-    TaskClock,
-    /// Page faults, minor and major.
-    PageFaults,
-    /// Context switches.
-    ContextSwitches,
-    /// Migrations to another CPU.
-    Migrations,
-    /// Page faults served without waiting for a disk.
-    MinorFaults,
-    /// Page faults that waited for a disk.
-    MajorFaults,
+variants! {
+    /// An event that the kernel itself counts, without a PMU, by the name that `perf list` prints.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Software {
+        /// Nanoseconds for which the thread ran.
+        TaskClock = "task-clock",
+        /// Page faults, minor and major.
+        PageFaults = "page-faults",
+        /// Context switches.
+        ContextSwitches = "context-switches",
+        /// Migrations to another CPU.
+        Migrations = "cpu-migrations",
+        /// Page faults served without waiting for a disk.
+        MinorFaults = "minor-faults",
+        /// Page faults that waited for a disk.
+        MajorFaults = "major-faults",
+    }
 }
 
 impl Software {
-    /// All software events.
-    pub const ALL: [Software; 6] = [
-        Software::TaskClock,
-        Software::PageFaults,
-        Software::ContextSwitches,
-        Software::Migrations,
-        Software::MinorFaults,
-        Software::MajorFaults,
-    ];
-
-    /// Returns the event's name, as `perf list` prints it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Software::TaskClock => "task-clock",
-            Software::PageFaults => "page-faults",
-            Software::ContextSwitches => "context-switches",
-            Software::Migrations => "cpu-migrations",
-            Software::MinorFaults => "minor-faults",
-            Software::MajorFaults => "major-faults",
-        }
-    }
-
     /// Returns the event's number (PERF_COUNT_SW_*). The variants stand in the order of the numbers, from 1 on.
     const fn config(self) -> u64 {
         self as u64 + 1

@@ -9,36 +9,38 @@ use crate::kernel::verify::{Oracle, RANDOM, ring};
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Layout, Link, Links, LinksError, Order, Ring};
 
-/// The load of a step: its addressing mode, width and destination register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mode {
-    /// A base register alone.
-    Base,
-    /// A base register and a displacement of one byte.
-    Disp8,
-    /// A base register and a displacement of four bytes.
-    Disp32,
-    /// A base and an index register.
-    Index,
-    /// A base, an index times 8 and a displacement.
-    Scaled,
-    /// A 4-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
-    Load32,
-    /// A 4-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
-    Movsxd,
-    /// A 2-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
-    Movzx16,
-    /// A 2-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
-    Movsx16,
-    /// 8 bytes into a vector register, moved from there into a general register.
-    Xmm8,
-    /// 16 bytes into a vector register; the low 8 are moved into a general register.
-    Xmm16,
-    /// Like [`Xmm16`](Mode::Xmm16) with 32 bytes; needs AVX2.
-    Ymm32,
-    /// Like [`Xmm16`](Mode::Xmm16) with 64 bytes; needs AVX-512.
-    Zmm64,
+variants! {
+    /// The load of a step: its addressing mode, width and destination register.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Mode {
+        /// A base register alone.
+        Base,
+        /// A base register and a displacement of one byte.
+        Disp8,
+        /// A base register and a displacement of four bytes.
+        Disp32,
+        /// A base and an index register.
+        Index,
+        /// A base, an index times 8 and a displacement.
+        Scaled,
+        /// A 4-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
+        Load32,
+        /// A 4-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
+        Movsxd,
+        /// A 2-byte load, zero-extended, with the addressing mode of [`Index`](Mode::Index).
+        Movzx16,
+        /// A 2-byte load, sign-extended, with the addressing mode of [`Index`](Mode::Index).
+        Movsx16,
+        /// 8 bytes into a vector register, moved from there into a general register.
+        Xmm8,
+        /// 16 bytes into a vector register; the low 8 are moved into a general register.
+        Xmm16,
+        /// Like [`Xmm16`](Mode::Xmm16) with 32 bytes; needs AVX2.
+        Ymm32,
+        /// Like [`Xmm16`](Mode::Xmm16) with 64 bytes; needs AVX-512.
+        Zmm64,
+    }
 }
 
 /// A displacement that fits into a byte.
@@ -48,23 +50,6 @@ const NEAR: usize = 64;
 const FAR: usize = 4096;
 
 impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 13] = [
-        Mode::Base,
-        Mode::Disp8,
-        Mode::Disp32,
-        Mode::Index,
-        Mode::Scaled,
-        Mode::Load32,
-        Mode::Movsxd,
-        Mode::Movzx16,
-        Mode::Movsx16,
-        Mode::Xmm8,
-        Mode::Xmm16,
-        Mode::Ymm32,
-        Mode::Zmm64,
-    ];
-
     /// The instructions of a step.
     pub const fn text(self) -> &'static str {
         match self {

@@ -9,48 +9,37 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Allocation, Shape, Storage, Tensor};
 
-/// How an element's address is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Get {
-    /// In one contiguous array: four remainders by constants, each times its stride, and a check of the
-    /// sum: the series' flat tensor, as its compiler translates it.
-    Strides,
-    /// Like [`Strides`](Self::Strides), with masks instead of remainders by powers of two.
-    Masks,
-    /// Like [`Strides`](Self::Strides), with remainders by the [prime dimensions](Shape::PRIMES).
-    Primes,
-    /// In one contiguous array whose dimensions are part of its type: all are constants, and nothing needs
-    /// a check, as compilers translate `[[[[f32; 32]; 28]; 16]; 64]`.
-    Array,
-    /// In one contiguous array: four divisions by dimensions that are known only at run time.
-    Divided,
-    /// Like [`Strides`](Self::Strides), in a called function that calls another one. Its pushes and pops
-    /// are not traced, because the stack is not part of the tensor's memory.
-    Called,
-    /// In arrays of references to arrays, with every index checked against its array's length, as in
-    /// Java.
-    Boxes,
-    /// Like [`Boxes`](Self::Boxes), without checks.
-    BoxesUnchecked,
-    /// In vectors of vectors, with every index checked, as in Rust.
-    Vectors,
+variants! {
+    /// How an element's address is found.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Get {
+        /// In one contiguous array: four remainders by constants, each times its stride, and a check of the
+        /// sum: the series' flat tensor, as its compiler translates it.
+        Strides,
+        /// Like [`Strides`](Self::Strides), with masks instead of remainders by powers of two.
+        Masks,
+        /// Like [`Strides`](Self::Strides), with remainders by the [prime dimensions](Shape::PRIMES).
+        Primes,
+        /// In one contiguous array whose dimensions are part of its type: all are constants, and nothing needs
+        /// a check, as compilers translate `[[[[f32; 32]; 28]; 16]; 64]`.
+        Array,
+        /// In one contiguous array: four divisions by dimensions that are known only at run time.
+        Divided,
+        /// Like [`Strides`](Self::Strides), in a called function that calls another one. Its pushes and pops
+        /// are not traced, because the stack is not part of the tensor's memory.
+        Called,
+        /// In arrays of references to arrays, with every index checked against its array's length, as in
+        /// Java.
+        Boxes,
+        /// Like [`Boxes`](Self::Boxes), without checks.
+        BoxesUnchecked,
+        /// In vectors of vectors, with every index checked, as in Rust.
+        Vectors,
+    }
 }
 
 impl Get {
-    /// All ways.
-    pub const ALL: [Get; 9] = [
-        Get::Strides,
-        Get::Masks,
-        Get::Primes,
-        Get::Array,
-        Get::Divided,
-        Get::Called,
-        Get::Boxes,
-        Get::BoxesUnchecked,
-        Get::Vectors,
-    ];
-
     /// The divisors of a read's number; the four remainders are the read's indices.
     pub const fn divisors(self, shape: Shape) -> Shape {
         match self {

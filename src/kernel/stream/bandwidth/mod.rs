@@ -15,59 +15,43 @@ pub const BLOCK: usize = 512;
 /// The last bytes of a block read, whose words the checksum sums up.
 pub(crate) const TAIL: usize = 2 * LINE;
 
-/// The access pattern of a [`Bandwidth`] kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Motion {
-    /// Loads.
-    Read,
-    /// Loads of two halves, one line of each half at a time.
-    ReadHalves,
-    /// Loads of four quarters, one line of each quarter at a time.
-    ReadQuarters,
-    /// Stores.
-    Write,
-    /// Non-temporal stores.
-    WriteNonTemporal,
-    /// Loads and stores in place: adds 1 to each 8-byte word.
-    Update,
-    /// Loads from the first half, stores to the second.
-    Copy,
-    /// Loads from the first half, non-temporal stores to the second.
-    CopyNonTemporal,
-    /// Sums of two thirds, stored to the last third: two loads per store, as STREAM's Add.
-    Add,
-    /// Sums of three quarters, stored to the last quarter: three loads per store.
-    AddThree,
-    /// The first third plus twice the second, stored to the last third: STREAM's Triad, in integers.
-    Triad,
-    /// The sums of [`Triad`](Motion::Triad) with non-temporal stores.
-    TriadNonTemporal,
-    /// `rep stosb`, which uses no vector register.
-    RepStosb,
-    /// `rep movsb` from the first half to the second, which uses no vector register.
-    RepMovsb,
+variants! {
+    /// The access pattern of a [`Bandwidth`] kernel.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Motion {
+        /// Loads.
+        Read,
+        /// Loads of two halves, one line of each half at a time.
+        ReadHalves,
+        /// Loads of four quarters, one line of each quarter at a time.
+        ReadQuarters,
+        /// Stores.
+        Write,
+        /// Non-temporal stores.
+        WriteNonTemporal,
+        /// Loads and stores in place: adds 1 to each 8-byte word.
+        Update,
+        /// Loads from the first half, stores to the second.
+        Copy,
+        /// Loads from the first half, non-temporal stores to the second.
+        CopyNonTemporal,
+        /// Sums of two thirds, stored to the last third: two loads per store, as STREAM's Add.
+        Add,
+        /// Sums of three quarters, stored to the last quarter: three loads per store.
+        AddThree,
+        /// The first third plus twice the second, stored to the last third: STREAM's Triad, in integers.
+        Triad,
+        /// The sums of [`Triad`](Motion::Triad) with non-temporal stores.
+        TriadNonTemporal,
+        /// `rep stosb`, which uses no vector register.
+        RepStosb,
+        /// `rep movsb` from the first half to the second, which uses no vector register.
+        RepMovsb,
+    }
 }
 
 impl Motion {
-    /// All motions.
-    pub const ALL: [Motion; 14] = [
-        Motion::Read,
-        Motion::ReadHalves,
-        Motion::ReadQuarters,
-        Motion::Write,
-        Motion::WriteNonTemporal,
-        Motion::Update,
-        Motion::Copy,
-        Motion::CopyNonTemporal,
-        Motion::Add,
-        Motion::AddThree,
-        Motion::Triad,
-        Motion::TriadNonTemporal,
-        Motion::RepStosb,
-        Motion::RepMovsb,
-    ];
-
     /// The number of equal parts of the memory; a block of each part is moved at a time.
     pub const fn parts(self) -> usize {
         match self {
