@@ -56,6 +56,7 @@ const fn list(name: &'static str, mark: &'static str, list: &'static str) -> Eve
 }
 
 const ZEN_EVENTS: EventTable = list("Zen", "ZEN1", "amdzen1 v2");
+const ZEN_2_EVENTS: EventTable = list("Zen 2", "ZEN2", "amdzen2 v1");
 const ZEN_3_EVENTS: EventTable = list("Zen 3", "ZEN3", "amdzen3 v1");
 const ZEN_4_EVENTS: EventTable = list("Zen 4", "ZEN4", "amdzen4 v1");
 const ZEN_5_EVENTS: EventTable = list("Zen 5", "ZEN5", "amdzen5 v1");
@@ -85,49 +86,48 @@ const NO_COMBINING: Fact<u32> = unknown("AMD publishes none for its Zen cores");
 const NO_REGISTER: Fact<PrefetchSwitches> =
     unknown("AMD publishes no such register of its cores before Zen 3");
 
+/// The base of every row.
+const AMD: Core = Core { vendor: Vendor::Amd, ..Core::UNKNOWN };
+
 const K8: Core = Core {
     name: "K8",
     vectors: Vectors::Sse,
-    vendor: Vendor::Amd,
     products: &[product("K8", &[family(0x0f)]), product("K8 (Griffin)", &[family(0x11)])],
     load_to_use: known(3, load_store(SOG_0F)),
     // Two 64-bit accesses per cycle.
     ports: ports([16, 16, 16], [16, 16, 16], load_store(SOG_0F)),
     translations: translations(32, 8, 512, tlbs(SOG_0F)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const K10: Core = Core {
     name: "K10",
     vectors: Vectors::Sse,
-    vendor: Vendor::Amd,
     products: &[product("K10", &[family(0x10), family(0x12)])],
     load_to_use: known(3, load_store(SOG_10)),
     // Two 128-bit loads or two 64-bit stores per cycle.
     ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_10)),
     translations: translations(48, 48, 512, tlbs(SOG_10)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const BOBCAT: Core = Core {
     name: "Bobcat",
     vectors: Vectors::Sse,
-    vendor: Vendor::Amd,
     products: &[product("Bobcat", &[family(0x14)])],
     load_to_use: known(3, load_store(SOG_14)),
     // A 64-bit load and a 64-bit store per cycle.
     ports: ports([8, 8, 8], [8, 8, 8], load_store(SOG_14)),
     translations: translations(40, 8, 512, tlbs(SOG_14)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const BULLDOZER: Core = Core {
     name: "Bulldozer",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Amd,
     products: &[
         product("Bulldozer", &[models(0x15, 0x00, 0x01)]),
         product("Piledriver", &[model(0x15, 0x02), models(0x15, 0x10, 0x1f)])
@@ -140,7 +140,7 @@ const BULLDOZER: Core = Core {
     ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_15)),
     translations: translations(32, 32, 1024, tlbs(SOG_15)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 /// The L1 dTLB has 64 entries from model 10h on.
@@ -149,7 +149,6 @@ const PILEDRIVER_TRANSLATIONS: super::Translations = translations(64, 64, 1024, 
 const JAGUAR: Core = Core {
     name: "Jaguar",
     vectors: Vectors::Avx,
-    vendor: Vendor::Amd,
     products: &[
         product("Jaguar", &[models(0x16, 0x00, 0x0f)]),
         product("Puma", &[models(0x16, 0x10, 0xff)]),
@@ -160,7 +159,7 @@ const JAGUAR: Core = Core {
     outstanding_misses: known(8, Source::new(SOG_16, "section 2.12")),
     translations: translations(40, 8, 512, tlbs(SOG_16)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 // The load-to-use latency of all Zen cores is that of an integer load with simple addressing; otherwise
@@ -169,7 +168,6 @@ const JAGUAR: Core = Core {
 const ZEN: Core = Core {
     name: "Zen",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Amd,
     products: &[
         product(
             "Zen",
@@ -194,18 +192,13 @@ const ZEN: Core = Core {
     decoded_cache: known(2048, ANANDTECH_ZEN_2),
     translations: translations(64, 64, 1536, tlbs(SOG_ZEN)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const ZEN_2: Core = Core {
     name: "Zen 2",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Amd,
-    products: &[product("Zen 2", &[models(0x17, 0x30, 0xff)]).events(&list(
-        "Zen 2",
-        "ZEN2",
-        "amdzen2 v1",
-    ))],
+    products: &[product("Zen 2", &[models(0x17, 0x30, 0xff)]).events(&ZEN_2_EVENTS)],
     load_to_use: known(4, load_store(SOG_ZEN_2)),
     float_add: known(3, float(SOG_ZEN_2)),
     // Two loads and a store of up to 256 bits per cycle, 512-bit accesses in halves.
@@ -217,13 +210,12 @@ const ZEN_2: Core = Core {
     decoded_cache: known(4096, ANANDTECH_ZEN_2),
     translations: translations(64, 64, 2048, tlbs(SOG_ZEN_2)),
     prefetchers: NO_REGISTER,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const ZEN_3: Core = Core {
     name: "Zen 3",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Amd,
     products: &[
         product(
             "Zen 3",
@@ -252,13 +244,12 @@ const ZEN_3: Core = Core {
     ),
     translations: translations(64, 64, 2048, tlbs(SOG_ZEN_3)),
     prefetchers: PREFETCHERS,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 const ZEN_4: Core = Core {
     name: "Zen 4",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Amd,
     products: &[
         product("Zen 4", &[models(0x19, 0x10, 0x1f), models(0x19, 0x60, 0x7f)])
             .events(&ZEN_4_EVENTS),
@@ -280,12 +271,12 @@ const ZEN_4: Core = Core {
     ),
     translations: translations(72, 72, 3072, tlbs(SOG_ZEN_4)),
     prefetchers: PREFETCHERS,
+    ..AMD
 };
 
 const ZEN_5: Core = Core {
     name: "Zen 5",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Amd,
     products: &[product(
         "Zen 5",
         &[models(0x1a, 0x00, 0x1f), models(0x1a, 0x40, 0x4f), models(0x1a, 0x70, 0x7f)],
@@ -304,13 +295,12 @@ const ZEN_5: Core = Core {
     ),
     translations: translations(96, 96, 4096, tlbs(SOG_ZEN_5)),
     prefetchers: PREFETCHERS,
-    ..Core::UNKNOWN
+    ..AMD
 };
 
 /// Zen 5 with 256-bit vector units and load paths.
 const ZEN_5_MOBILE: Core = Core {
     name: "Zen 5 (256-bit)",
-    vectors: Vectors::Avx512,
     products: &[product("Zen 5", &[models(0x1a, 0x20, 0x2f), models(0x1a, 0x60, 0x6f)])
         .events(&ZEN_5_EVENTS)],
     ports: ports([32, 64, 64], [32, 64, 64], CHIPS_AND_CHEESE_STRIX_POINT),

@@ -1,7 +1,7 @@
 //! Documents, registers and event tables that the rows of Intel's cores share.
 
 use super::product::EventTable;
-use super::{Source, Vendor};
+use super::{Core, Source, Vendor};
 
 /// Intel's Optimization Reference Manual. Its chapter on each microarchitecture describes the
 /// out-of-order engine and has tables of cache ("fastest latency") and TLB parameters.
@@ -101,6 +101,9 @@ pub(super) const ADJACENT: (u32, &str) = (1, "L2 adjacent line");
 pub(super) const NEXT_LINE: (u32, &str) = (2, "L1 data next line");
 pub(super) const BY_INSTRUCTION: (u32, &str) = (3, "L1 data by instruction address");
 pub(super) const MULTIPATH: (u32, &str) = (5, "L2 adaptive multipath");
+
+/// The base of every row.
+pub(super) const INTEL: Core = Core { vendor: Vendor::Intel, ..Core::UNKNOWN };
 
 /// Returns an event table of an Intel core.
 pub(super) const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {

@@ -3,7 +3,7 @@
 use super::fact::{Fact, PrefetchSwitches, Translations, known, ports, unknown};
 use super::intel::*;
 use super::product::{EventTable, model, models, product};
-use super::{Core, Source, Vectors, Vendor};
+use super::{Core, Source, Vectors};
 
 const TWO_PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches { register: FEATURE_CONTROL, bits: &[STREAMER, NEXT_LINE] },
@@ -30,30 +30,33 @@ const fn translations(small: u32, second: u32, source: Source) -> Translations {
 const NO_FILL_BUFFERS: Fact<u32> =
     unknown("Intel publishes no number for its Atoms, and no measurement was found");
 
+const SILVERMONT_EVENTS: EventTable = list("Silvermont", "SLM", "silvermont v15");
+const GOLDMONT_EVENTS: EventTable = list("Goldmont", "GLM", "goldmont v13");
+const GOLDMONT_PLUS_EVENTS: EventTable = list("Goldmont Plus", "GLP", "goldmontplus v1.01");
+const TREMONT_EVENTS: EventTable = list("Tremont", "TNT", "elkhartlake v1.05");
 const GRACEMONT_EVENTS: EventTable = list("Gracemont", "GRT", "alderlake v1.27, cpu_atom");
 const CRESTMONT_EVENTS: EventTable = list("Crestmont", "CMT", "meteorlake v1.10, cpu_atom");
+const SKYMONT_EVENTS: EventTable = list("Skymont", "SKT", "lunarlake v1.01, cpu_atom");
 
 const BONNELL: Core = Core {
     name: "Bonnell",
     vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
     products: &[product(
         "Bonnell",
         &[model(6, 0x1c), models(6, 0x26, 0x27), models(6, 0x35, 0x36)],
     )],
     load_to_use: known(3, om("Bonnell: cache parameters")),
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const SILVERMONT: Core = Core {
     name: "Silvermont",
     vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
     products: &[product(
         "Silvermont",
         &[model(6, 0x37), model(6, 0x4a), models(6, 0x4c, 0x4d), model(6, 0x5a), model(6, 0x5d)],
     )
-    .events(&list("Silvermont", "SLM", "silvermont v15"))],
+    .events(&SILVERMONT_EVENTS)],
     load_to_use: known(3, om("Silvermont: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
@@ -63,18 +66,13 @@ const SILVERMONT: Core = Core {
     ),
     translations: translations(48, 128, om("Silvermont: TLBs")),
     prefetchers: TWO_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const GOLDMONT: Core = Core {
     name: "Goldmont",
     vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
-    products: &[product("Goldmont", &[model(6, 0x5c), model(6, 0x5f)]).events(&list(
-        "Goldmont",
-        "GLM",
-        "goldmont v13",
-    ))],
+    products: &[product("Goldmont", &[model(6, 0x5c), model(6, 0x5f)]).events(&GOLDMONT_EVENTS)],
     load_to_use: known(3, om("Goldmont: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
@@ -84,35 +82,26 @@ const GOLDMONT: Core = Core {
     ),
     translations: translations(32, 512, om("Goldmont: TLBs")),
     prefetchers: TWO_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const GOLDMONT_PLUS: Core = Core {
     name: "Goldmont Plus",
     vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
-    products: &[product("Goldmont Plus", &[model(6, 0x7a)]).events(&list(
-        "Goldmont Plus",
-        "GLP",
-        "goldmontplus v1.01",
-    ))],
+    products: &[product("Goldmont Plus", &[model(6, 0x7a)]).events(&GOLDMONT_PLUS_EVENTS)],
     load_to_use: known(3, om("Goldmont Plus: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
     ports: GOLDMONT.ports,
     prefetchers: TWO_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const TREMONT: Core = Core {
     name: "Tremont",
     vectors: Vectors::Sse,
-    vendor: Vendor::Intel,
     products: &[
-        product("Tremont", &[model(6, 0x86), model(6, 0x96), model(6, 0x9c)]).events(&list(
-            "Tremont",
-            "TNT",
-            "elkhartlake v1.05",
-        )),
+        product("Tremont", &[model(6, 0x86), model(6, 0x96), model(6, 0x9c)])
+            .events(&TREMONT_EVENTS),
         product("Lakefield", &[model(6, 0x8a)]).efficient(),
     ],
     load_to_use: known(3, om("Tremont: cache parameters")),
@@ -124,13 +113,12 @@ const TREMONT: Core = Core {
     outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(32, 1024, om("Tremont: TLBs")),
     prefetchers: TWO_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const GRACEMONT: Core = Core {
     name: "Gracemont",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Intel,
     products: &[
         product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
             .efficient()
@@ -153,13 +141,12 @@ const GRACEMONT: Core = Core {
     outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(48, 2048, om("Gracemont: TLBs")),
     prefetchers: FIVE_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const CRESTMONT: Core = Core {
     name: "Crestmont",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Intel,
     products: &[
         product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
             .efficient()
@@ -175,21 +162,16 @@ const CRESTMONT: Core = Core {
     outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(48, 3072, CHIPS_AND_CHEESE_SKYMONT),
     prefetchers: FIVE_PREFETCHERS,
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const SKYMONT: Core = Core {
     name: "Skymont",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Intel,
     products: &[
         product("Arrow Lake", &[model(6, 0xc5)]).efficient().native_model(3),
         product("Arrow Lake", &[model(6, 0xc6)]).efficient(),
-        product("Lunar Lake", &[model(6, 0xbd)]).efficient().events(&list(
-            "Skymont",
-            "SKT",
-            "lunarlake v1.01, cpu_atom",
-        )),
+        product("Lunar Lake", &[model(6, 0xbd)]).efficient().events(&SKYMONT_EVENTS),
     ],
     load_to_use: known(4, CHIPS_AND_CHEESE_SKYMONT),
     // Three 128-bit loads and two 128-bit stores per cycle, 256 bits in halves.
@@ -197,24 +179,22 @@ const SKYMONT: Core = Core {
     reorder_buffer: known(416, ANANDTECH_LUNAR_LAKE),
     outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(48, 4096, CHIPS_AND_CHEESE_SKYMONT),
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const DARKMONT: Core = Core {
     name: "Darkmont",
     vectors: Vectors::Avx2,
-    vendor: Vendor::Intel,
     products: &[
         product("Panther Lake", &[model(6, 0xcc)]).efficient(),
         product("Clearwater Forest", &[model(6, 0xdd)]),
     ],
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const KNIGHTS_LANDING: Core = Core {
     name: "Knights Landing",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Intel,
     products: &[product("Knights Landing", &[model(6, 0x57), model(6, 0x85)])],
     ports: ports(
         [32, 64, 128],
@@ -226,7 +206,7 @@ const KNIGHTS_LANDING: Core = Core {
         PrefetchSwitches { register: FEATURE_CONTROL, bits: &[(0, "L1 data"), (1, "L2")] },
         sdm4("Xeon Phi, MSR_MISC_FEATURE_CONTROL"),
     ),
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 /// All Atoms and Knights Landing, by age.

@@ -4,23 +4,25 @@ use super::fact::{PrefetchSwitches, Translations, known, ports, translations, un
 use super::intel::*;
 use super::intel_core::FOUR_PREFETCHERS;
 use super::product::{EventTable, model, models, product};
-use super::{Core, NOT_FOUND, Vectors, Vendor};
+use super::{Core, NOT_FOUND, Vectors};
 
 const ICE_LAKE_EVENTS: EventTable = list("Ice Lake client", "ICL", "icelake v1.22");
+const ICE_LAKE_SERVER_EVENTS: EventTable = list("Ice Lake server", "ICX", "icelakex v1.26");
+const TIGER_LAKE_EVENTS: EventTable = list("Tiger Lake", "TGL", "tigerlake v1.16");
 const ALDER_LAKE_EVENTS: EventTable = list("Alder Lake (P)", "ADL", "alderlake v1.27, cpu_core");
 const SAPPHIRE_RAPIDS_EVENTS: EventTable = list("Sapphire Rapids", "SPR", "sapphirerapids v1.23");
+const METEOR_LAKE_P_EVENTS: EventTable =
+    list("Meteor Lake (P)", "MTL", "meteorlake v1.10, cpu_core");
+const GRANITE_RAPIDS_EVENTS: EventTable = list("Granite Rapids", "GNR", "graniterapids v1.02");
+const LUNAR_LAKE_P_EVENTS: EventTable = list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core");
 
 const SUNNY_COVE: Core = Core {
     name: "Sunny Cove",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Intel,
     products: &[
         product("Ice Lake client", &[models(6, 0x7d, 0x7e)]).events(&ICE_LAKE_EVENTS),
-        product("Ice Lake server", &[model(6, 0x6a), model(6, 0x6c)]).events(&list(
-            "Ice Lake server",
-            "ICX",
-            "icelakex v1.26",
-        )),
+        product("Ice Lake server", &[model(6, 0x6a), model(6, 0x6c)])
+            .events(&ICE_LAKE_SERVER_EVENTS),
         product("Lakefield", &[model(6, 0x8a)]).performance(),
     ],
     load_to_use: known(5, om("Ice Lake client: cache parameters")),
@@ -38,17 +40,13 @@ const SUNNY_COVE: Core = Core {
     decoded_cache: known(2304, ANANDTECH_ZEN_2),
     translations: translations(64, 32, 2048, om("Ice Lake client: TLBs")),
     prefetchers: known(FOUR_PREFETCHERS, sdm4("10th generation, MSR_PREFETCH_CONTROL")),
+    ..INTEL
 };
 
 /// Sunny Cove with a larger L2; the manual treats the two cores as one.
 const WILLOW_COVE: Core = Core {
     name: "Willow Cove",
-    vectors: Vectors::Avx512,
-    products: &[product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&list(
-        "Tiger Lake",
-        "TGL",
-        "tigerlake v1.16",
-    ))],
+    products: &[product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&TIGER_LAKE_EVENTS)],
     decoded_cache: known(2304, HARDWARE_TIMES),
     ..SUNNY_COVE
 };
@@ -56,7 +54,6 @@ const WILLOW_COVE: Core = Core {
 /// Sunny Cove in an older process.
 const CYPRESS_COVE: Core = Core {
     name: "Cypress Cove",
-    vectors: Vectors::Avx512,
     products: &[product("Rocket Lake", &[model(6, 0xa7)]).events(&ICE_LAKE_EVENTS)],
     decoded_cache: unknown(NOT_FOUND),
     ..SUNNY_COVE
@@ -65,7 +62,6 @@ const CYPRESS_COVE: Core = Core {
 const GOLDEN_COVE: Core = Core {
     name: "Golden Cove",
     vectors: Vectors::Amx,
-    vendor: Vendor::Intel,
     products: &[
         product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
             .performance()
@@ -92,13 +88,12 @@ const GOLDEN_COVE: Core = Core {
         },
         sdm4("12th generation, P-core; PerfSpect has it for the servers, too"),
     ),
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 /// Golden Cove with a larger L2.
 const RAPTOR_COVE: Core = Core {
     name: "Raptor Cove",
-    vectors: Vectors::Amx,
     products: &[
         product("Raptor Lake", &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)])
             .performance()
@@ -114,18 +109,11 @@ const RAPTOR_COVE: Core = Core {
 const REDWOOD_COVE: Core = Core {
     name: "Redwood Cove",
     vectors: Vectors::Amx,
-    vendor: Vendor::Intel,
     products: &[
-        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)]).performance().events(&list(
-            "Meteor Lake (P)",
-            "MTL",
-            "meteorlake v1.10, cpu_core",
-        )),
-        product("Granite Rapids", &[models(6, 0xad, 0xae)]).events(&list(
-            "Granite Rapids",
-            "GNR",
-            "graniterapids v1.02",
-        )),
+        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
+            .performance()
+            .events(&METEOR_LAKE_P_EVENTS),
+        product("Granite Rapids", &[models(6, 0xad, 0xae)]).events(&GRANITE_RAPIDS_EVENTS),
         product("Arrow Lake-U", &[model(6, 0xb5)]).performance(),
     ],
     load_to_use: GOLDEN_COVE.load_to_use,
@@ -156,20 +144,15 @@ const REDWOOD_COVE: Core = Core {
         },
         PERFSPECT,
     ),
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const LION_COVE: Core = Core {
     name: "Lion Cove",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Intel,
     products: &[
         product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).performance(),
-        product("Lunar Lake", &[model(6, 0xbd)]).performance().events(&list(
-            "Lunar Lake (P)",
-            "LNL",
-            "lunarlake v1.01, cpu_core",
-        )),
+        product("Lunar Lake", &[model(6, 0xbd)]).performance().events(&LUNAR_LAKE_P_EVENTS),
     ],
     // The latency of the first level of 48 KiB, which CPUID calls L1d and Intel calls L0. A level of 192
     // KiB follows it.
@@ -193,15 +176,14 @@ const LION_COVE: Core = Core {
         second: known(2048, CHIPS_AND_CHEESE_LION_COVE),
         large: unknown("as many as Redwood Cove's, of which no published figure was found"),
     },
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 const COUGAR_COVE: Core = Core {
     name: "Cougar Cove",
     vectors: Vectors::Avx512,
-    vendor: Vendor::Intel,
     products: &[product("Panther Lake", &[model(6, 0xcc)]).performance()],
-    ..Core::UNKNOWN
+    ..INTEL
 };
 
 /// All of these cores, by age.

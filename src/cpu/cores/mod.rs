@@ -3,17 +3,15 @@
 //! # Adding a core
 //! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_cove.rs`, `intel_atom.rs` or `amd.rs`): a
 //!    constant, and its name in the list at the end of the file. Give each published fact with its source.
-//!    All other facts come from [`Core::UNKNOWN`], or from a core that the source says is the same.
+//!    All other facts come from the vendor's base, or from a core that the source says is the same.
 //!
 //!    ```text
 //!    const ZEN_6: Core = Core {
 //!        name: "Zen 6",
 //!        vectors: Vectors::Avx512,
-//!        vendor: Vendor::Amd,
-//!        products: &[product("Zen 6", &[models(0x1a, 0x50, 0x5f)])
-//!            .events(&list("Zen 6", "ZEN6", "amdzen6 v1"))],
+//!        products: &[product("Zen 6", &[models(0x1a, 0x50, 0x5f)]).events(&ZEN_6_EVENTS)],
 //!        load_to_use: known(4, load_store(SOG_ZEN_6)),
-//!        ..Core::UNKNOWN
+//!        ..AMD
 //!    };
 //!    ```
 //! 2. Add the core's events to the vendor's CSV file in `src/pmu/events` (`intel_core.csv`, `intel_atom.csv` or
@@ -91,7 +89,7 @@ pub struct Core {
 const NOT_FOUND: &str = "no published figure was found";
 
 impl Core {
-    /// A core about which nothing is known: the base of every row.
+    /// A core about which nothing is known.
     const UNKNOWN: Core = Core {
         name: "",
         vendor: Vendor::Other,
