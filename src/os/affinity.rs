@@ -9,6 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use super::check;
 use super::preempt::current_cpu;
 use super::root::Root;
 use super::sysfs::list;
@@ -38,16 +39,15 @@ impl Mask {
         let (bytes, set) = (size_of_val(&words), words.as_mut_ptr().cast());
         // SAFETY: the kernel writes at most the given number of bytes, all of which `words` has.
         // A `cpu_set_t` is plain words, so the cast pointer is aligned for it.
-        let status = unsafe { libc::sched_getaffinity(0, bytes, set) };
-        if status == 0 { Ok(Self(words)) } else { Err(io::Error::last_os_error()) }
+        check(unsafe { libc::sched_getaffinity(0, bytes, set) })?;
+        Ok(Self(words))
     }
 
     /// `sched_setaffinity`: sets the mask of the calling thread.
     fn apply(&self) -> io::Result<()> {
         let (bytes, set) = (size_of_val(&self.0), self.0.as_ptr().cast());
         // SAFETY: the kernel reads the given number of bytes, all of which the array has.
-        let status = unsafe { libc::sched_setaffinity(0, bytes, set) };
-        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        check(unsafe { libc::sched_setaffinity(0, bytes, set) })
     }
 }
 

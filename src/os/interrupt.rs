@@ -8,6 +8,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::check;
+
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Makes only an atomic store, which is safe in a signal handler.
@@ -58,27 +60,44 @@ fn arm(
     handler: extern "C" fn(libc::c_int),
 ) -> io::Result<()> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action only queries; `old` is valid to write.
-    if unsafe { libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded, and zero bytes are a valid sigaction in any case.
-    let old = unsafe { old.assume_init() };
-    if old.sa_sigaction == libc::SIG_IGN {
-        return Ok(());
-    }
-
-    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
-    let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    new.sa_sigaction = handler as libc::sighandler_t;
-    // RESTART lets interrupted file output continue.
-    new.sa_flags = flags | libc::SA_RESTART;
-    // SAFETY: `new` holds a handler of the one-argument kind (no SA_SIGINFO) which only stores
-    // to an atomic or does nothing.
-    if unsafe { libc::sigaction(signal, &new, std::ptr::null_mut()) } != 0 {
-        return Err(io::Error::last_os_error());
+    // SAFETY: a null new action only queries; `old` is valid to write, and zero bytes are a valid sigaction in
+    // any case.
+    let (status, old) = unsafe {
+        let status = libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr());
+        (status, old.assume_init())
+    };
+    check(status)?;
+    if old.sa_sigaction != libc::SIG_IGN {
+        // RESTART lets interrupted file output continue.
+        // SAFETY: the handler takes one argument, and only stores to an atomic or does nothing.
+        unsafe { set_action(signal, handler as libc::sighandler_t, flags | libc::SA_RESTART)? };
     }
     Ok(())
+}
+
+/// A handler of a signal that is installed with SA_SIGINFO.
+pub(super) type Handler =
+    extern "C" fn(libc::c_int, *mut libc::siginfo_t, context: *mut libc::c_void);
+
+/// `sigaction`: sets what this process does at a signal, and returns what it did before.
+///
+/// # Safety
+/// `action` is SIG_DFL, SIG_IGN, or a function that does only what is safe in a signal handler: a [`Handler`]
+/// if `flags` contain SA_SIGINFO, and else one that takes the signal alone.
+pub(super) unsafe fn set_action(
+    signal: libc::c_int,
+    action: libc::sighandler_t,
+    flags: libc::c_int,
+) -> io::Result<libc::sigaction> {
+    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux. Both are valid for what
+    // the call reads and writes, and the caller vouches for the action.
+    unsafe {
+        let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        (new.sa_sigaction, new.sa_flags) = (action, flags);
+        check(libc::sigaction(signal, &new, old.as_mut_ptr()))?;
+        Ok(old.assume_init())
+    }
 }
 
 /// `kill(SIGCONT)`: resumes a child that has stopped itself.
@@ -88,10 +107,7 @@ fn arm(
 #[cfg(feature = "lab")]
 pub(crate) fn resume(child: u32) -> io::Result<()> {
     // SAFETY: the call takes only numbers, and the signal ends no process.
-    match unsafe { libc::kill(child as libc::pid_t, libc::SIGCONT) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::kill(child as libc::pid_t, libc::SIGCONT) })
 }
 
 /// `waitpid`: waits until a child of this process has ended, and returns its status.

@@ -30,7 +30,7 @@ impl Interrupts {
         let path = root.proc.join("interrupts");
         let text = read(&path)?;
         Interrupts::parse(&text, cpu)
-            .ok_or_else(|| Unreadable { path, problem: format!("it has no column of CPU {cpu}") })
+            .ok_or_else(|| Unreadable::new(path, format_args!("it has no column of CPU {cpu}")))
     }
 
     fn parse(text: &str, cpu: usize) -> Option<Self> {
@@ -91,15 +91,11 @@ pub(super) struct Irq {
 }
 
 /// Returns the device interrupts that may go to `cpu`, in order of their numbers.
-///
-/// # Errors
-/// If `/proc/irq` cannot be read.
 pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> {
     let path = root.proc.join("irq");
-    let unreadable =
-        |error: std::io::Error| Unreadable { path: path.clone(), problem: error.to_string() };
     let mut found = Vec::new();
-    for entry in fs::read_dir(&path).map_err(unreadable)?.flatten() {
+    let entries = fs::read_dir(&path).map_err(|error| Unreadable::new(&path, error))?;
+    for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;

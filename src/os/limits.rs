@@ -68,18 +68,19 @@ pub struct MachineMemory {
 pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
     let path = root.proc.join("meminfo");
     let text = read(&path)?;
-    let field = |name: &str| {
-        meminfo_bytes(&text, name).ok_or_else(|| Unreadable {
-            path: path.clone(),
-            problem: format!("it has no valid {name} line"),
-        })
-    };
+    let field = |name| meminfo_field(&path, &text, name);
     let available = field("MemAvailable")?;
     Ok(MachineMemory {
         total: field("MemTotal")?,
         available: headroom(root).map_or(available, |left| left.min(available)),
         swap: meminfo_bytes(&text, "SwapTotal").unwrap_or(0),
     })
+}
+
+/// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`, which must have it.
+pub(super) fn meminfo_field(path: &Path, text: &str, name: &str) -> Result<u64, Unreadable> {
+    let problem = || format!("it has no valid {name} line");
+    meminfo_bytes(text, name).ok_or_else(|| Unreadable::new(path, problem()))
 }
 
 /// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`.

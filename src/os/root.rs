@@ -37,10 +37,15 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
+    /// Reports a file with this problem.
+    pub(super) fn new(path: impl Into<PathBuf>, problem: impl ToString) -> Self {
+        Self { path: path.into(), problem: problem.to_string() }
+    }
+
     /// Reports a file whose `text` is not what was `expected`.
     pub(super) fn malformed(path: &Path, text: &str, expected: &str) -> Self {
         let shown: String = text.chars().take(40).collect();
-        Self { path: path.to_owned(), problem: format!("{shown:?} is not {expected}") }
+        Self::new(path, format_args!("{shown:?} is not {expected}"))
     }
 }
 
@@ -49,20 +54,12 @@ messages! { Unreadable:
 }
 
 /// Reads the text of a file, without the white space around it.
-///
-/// # Errors
-/// [`Unreadable`] with the kernel's error.
 pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) => Err(Unreadable { path: path.to_owned(), problem: error.to_string() }),
-    }
+    let text = fs::read_to_string(path).map_err(|error| Unreadable::new(path, error))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Reads a file that holds a decimal number.
-///
-/// # Errors
-/// [`Unreadable`] if the file cannot be read or holds something else.
 pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
     let text = read(path)?;
     text.parse().map_err(|_| Unreadable::malformed(path, &text, "a number"))

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
+use super::check;
+use super::interrupt::{self, set_action};
+
 /// The most samples per run.
 pub const MOST: usize = 4096;
 
@@ -77,19 +80,9 @@ struct Handler {
 
 impl Handler {
     fn install() -> io::Result<Self> {
-        let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
-        // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
-        let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-        new.sa_sigaction = handler as libc::sighandler_t;
-        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: `new` holds a handler of the three-argument kind, with SA_SIGINFO; `before` is
-        // valid to write.
-        if unsafe { libc::sigaction(libc::SIGPROF, &new, before.as_mut_ptr()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the call succeeded, and zero bytes are a valid sigaction in any case.
-        let before = unsafe { before.assume_init() };
+        let (handler, flags) = (note as interrupt::Handler, libc::SA_SIGINFO | libc::SA_RESTART);
+        // SAFETY: the handler makes only atomic accesses.
+        let before = unsafe { set_action(libc::SIGPROF, handler as libc::sighandler_t, flags)? };
         Ok(Handler { before })
     }
 }
@@ -98,12 +91,10 @@ impl Drop for Handler {
     fn drop(&mut self) {
         // A pending signal would meet the action before: the default one ends the process. Ignoring the
         // signal discards it.
-        // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
-        let mut ignored: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-        ignored.sa_sigaction = libc::SIG_IGN;
-        for action in [&ignored, &self.before] {
-            // SAFETY: the first action ignores the signal, the second is the one that `sigaction` returned.
-            unsafe { libc::sigaction(libc::SIGPROF, action, std::ptr::null_mut()) };
+        // SAFETY: the first action ignores the signal, the second is the one that `sigaction` returned.
+        unsafe {
+            let _ = set_action(libc::SIGPROF, libc::SIG_IGN, 0);
+            libc::sigaction(libc::SIGPROF, &self.before, std::ptr::null_mut());
         }
     }
 }
@@ -122,10 +113,7 @@ impl Timer {
         let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
         let (clock, made) = (libc::CLOCK_MONOTONIC, timer.as_mut_ptr());
         // SAFETY: both pointers are valid for what the call reads and writes.
-        let made = unsafe { libc::timer_create(clock, &mut event, made) };
-        if made != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        check(unsafe { libc::timer_create(clock, &mut event, made) })?;
         // SAFETY: the call succeeded.
         let timer = Timer(unsafe { timer.assume_init() });
         let every = libc::timespec {
@@ -134,9 +122,7 @@ impl Timer {
         };
         let setting = libc::itimerspec { it_interval: every, it_value: every };
         // SAFETY: the timer exists, and a null pointer does not ask for the old setting.
-        if unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        check(unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) })?;
         Ok(timer)
     }
 }
@@ -207,16 +193,8 @@ mod tests {
 
     /// Sets what the process does at SIGPROF, and returns what it did before.
     fn replace(action: libc::sighandler_t) -> libc::sighandler_t {
-        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: zero bytes are a valid sigaction, and `action` needs no SA_SIGINFO; `before` is
-        // valid to write.
-        unsafe {
-            let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
-            new.sa_sigaction = action;
-            let done = libc::sigaction(libc::SIGPROF, &new, before.as_mut_ptr());
-            assert_eq!(done, 0);
-            before.assume_init().sa_sigaction
-        }
+        // SAFETY: the action is the default one, or the one that was there before.
+        unsafe { set_action(libc::SIGPROF, action, 0) }.unwrap().sa_sigaction
     }
 
     #[test]

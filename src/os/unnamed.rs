@@ -11,6 +11,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use super::check;
+
 /// `O_TMPFILE`: creates a file without a name in the file system of the folder `dir`.
 ///
 /// # Errors
@@ -33,7 +35,7 @@ pub fn name(file: &File, path: &Path) -> io::Result<()> {
     let from = CString::new(link_of(file))?;
     let to = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: both are strings that end in a zero byte.
-    let status = unsafe {
+    check(unsafe {
         libc::linkat(
             libc::AT_FDCWD,
             from.as_ptr(),
@@ -41,11 +43,7 @@ pub fn name(file: &File, path: &Path) -> io::Result<()> {
             to.as_ptr(),
             libc::AT_SYMLINK_FOLLOW,
         )
-    };
-    match status {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    })
 }
 
 /// Returns the link by which the kernel shows an open file of this process.

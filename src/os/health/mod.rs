@@ -7,7 +7,7 @@ mod observed;
 pub(super) use cpus::{CHOSEN, ISOLATED, TICKLESS, boot_settings};
 pub use observed::Observed;
 
-use super::perf::{self, Pmu};
+use super::perf;
 use super::root::{Root, read};
 
 /// How suitable a fact about the machine is for measuring.
@@ -134,8 +134,8 @@ fn hardware_counters(observed: &Observed) -> Check {
               themselves stay as good.",
     };
     match &observed.pmu {
-        Pmu::Available => subject.good("cycles of user mode can be counted"),
-        Pmu::Refused(refusal) => subject.warn(refusal, refusal.mend()),
+        Ok(()) => subject.good("cycles of user mode can be counted"),
+        Err(refusal) => subject.warn(refusal, refusal.mend()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Check, State, Subject};
 use crate::cpu::{Features, Identity, PrefetchSwitches};
-use crate::os::perf::{self, Pmu, Refusal};
+use crate::os::perf::{self, Refusal};
 use crate::os::root::{Root, Unreadable, read};
 use crate::os::{affinity, limits, pause};
 use crate::time::SmtContention;
@@ -34,7 +34,7 @@ pub struct Observed {
     /// Bytes that this process may lock; `None` if unlimited, also by privilege (`CAP_IPC_LOCK`).
     pub locked_memory: Option<u64>,
     /// Whether hardware events can be counted.
-    pub pmu: Pmu,
+    pub pmu: Result<(), Refusal>,
     /// Whether software events can be counted.
     pub software_events: Result<(), Refusal>,
     /// Two readings of `/proc/stat`, 200 ms apart.

@@ -9,6 +9,8 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
 
+use crate::os::check;
+
 pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;
 pub(super) const GIANT_PAGE: usize = 1 << 30;
@@ -307,10 +309,6 @@ pub(super) unsafe fn give_back(start: *mut libc::c_void, length: usize) -> libc:
         },
         _ => answer,
     }
-}
-
-fn check(status: libc::c_int) -> io::Result<()> {
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

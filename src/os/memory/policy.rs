@@ -10,6 +10,7 @@ use std::{io, ptr, thread};
 use super::mapping::{BASE_PAGE, give_back};
 use crate::host::{MemoryPolicy, OnNode};
 use crate::os::affinity::pin;
+use crate::os::check;
 use crate::os::sysfs::Sysfs;
 
 /// The most nodes that Linux supports: `NODES_SHIFT` is at most 10 on x86-64.
@@ -63,12 +64,9 @@ pub(super) fn place(area: Range<usize>, policy: &MemoryPolicy) -> io::Result<()>
     let flags: libc::c_uint = 0;
     // SAFETY: without flags no page moves, so that the content of the area stays. The mask has the number
     // of bits that the kernel reads, and outlives the call.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_mbind, area.start, area.len(), mode, nodes, most, flags) };
-    match answer {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe {
+        libc::syscall(libc::SYS_mbind, area.start, area.len(), mode, nodes, most, flags)
+    })
 }
 
 /// `set_mempolicy`: makes this thread, and threads that it starts from then on, take pages from `node` as
@@ -80,11 +78,7 @@ pub fn prefer_node(node: usize) -> io::Result<()> {
     let mask = mask(&[node]).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let (call, mode) = (libc::SYS_set_mempolicy, libc::MPOL_PREFERRED);
     // SAFETY: the mask has the number of bits that the kernel reads, and outlives the call.
-    let answer = unsafe { libc::syscall(call, mode, mask.as_ptr(), MOST_NODES + 1) };
-    match answer {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    check(unsafe { libc::syscall(call, mode, mask.as_ptr(), MOST_NODES + 1) })
 }
 
 /// `move_pages` without a target: returns the node on which the page of each address lies, or a negated
@@ -97,7 +91,7 @@ fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
             (0, ptr::null(), 0);
         // SAFETY: without a list of nodes no page moves. Both lists have as many entries as the call is told,
         // and outlive it. The call looks up addresses and does not access the memory there.
-        let answer = unsafe {
+        check(unsafe {
             libc::syscall(
                 libc::SYS_move_pages,
                 own,
@@ -107,10 +101,7 @@ fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
                 status.as_mut_ptr(),
                 flags,
             )
-        };
-        if answer != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        })?;
     }
     Ok(status)
 }
@@ -184,10 +175,7 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
             let pinned = pin(cpu).map_err(io::Error::other)?;
             // SAFETY: the pages are borrowed mutably, so that no other code sees them change; any content is
             // valid for bytes.
-            let answer = unsafe { give_back(pages.as_mut_ptr().cast(), pages.len()) };
-            if answer != 0 {
-                return Err(io::Error::last_os_error());
-            }
+            check(unsafe { give_back(pages.as_mut_ptr().cast(), pages.len()) })?;
             for page in pages.chunks_exact_mut(BASE_PAGE) {
                 // SAFETY: the address is the first byte of a page that is borrowed mutably.
                 unsafe { page.as_mut_ptr().write_volatile(0) };

@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 
 use super::group::MOST;
 use super::{Event, Refusal, refusal};
+use crate::os::check;
 use crate::os::memory::Shared;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
@@ -51,10 +52,7 @@ impl Counter {
 
     fn request(&self, request: u16) -> io::Result<()> {
         // SAFETY: the descriptor is open, and these requests take a number and no pointer.
-        match unsafe { libc::ioctl(self.file.as_raw_fd(), request.into(), 0) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        check(unsafe { libc::ioctl(self.file.as_raw_fd(), request.into(), 0) })
     }
 
     /// Opens `event` in the group of `leader`.

@@ -12,6 +12,7 @@ use super::access::{Record, SAMPLE_TYPE, decode, pieces};
 use super::event::{Attributes, EXCLUDE_HV, EXCLUDE_KERNEL};
 use super::{Refusal, Sampled, explain, paranoid};
 use crate::mem::PAGE;
+use crate::os::check;
 use crate::os::memory::Mapped;
 
 /// Pages of the ring, a power of two. They hold 1638 samples.
@@ -56,18 +57,11 @@ impl Sampler {
             true => EXCLUDE_KERNEL | EXCLUDE_HV,
             false => 0,
         };
-        let leader = match event.leader {
-            Some(config) => {
-                let leader = Attributes {
-                    kind: event.kind,
-                    config,
-                    flags: rings | DISABLED,
-                    ..Attributes::default()
-                };
-                Some(leader.open(thread, None)?)
-            }
-            None => None,
-        };
+        let leader = event.leader.map(|config| {
+            let flags = rings | DISABLED;
+            Attributes { kind: event.kind, config, flags, ..Attributes::default() }
+        });
+        let leader = leader.map(|leader| leader.open(thread, None)).transpose()?;
         let attributes = Attributes {
             kind: event.kind,
             config: event.config[0],
@@ -82,9 +76,7 @@ impl Sampler {
         let ring = Ring::map(&file)?;
         if let Some(leader) = &leader {
             // SAFETY: the descriptor is open, and the request takes a number and no pointer.
-            if unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE, 0) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
+            check(unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE, 0) })?;
         }
         Ok(Sampler { _files: (file, leader), ring })
     }

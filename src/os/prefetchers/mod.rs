@@ -11,7 +11,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::affinity;
@@ -111,7 +111,7 @@ pub fn look(
     switches: Option<PrefetchSwitches>,
 ) -> Result<Setting, Refused> {
     let switches = switches.ok_or(Refused::Unknown)?;
-    let value = Msr::open(root, cpu)?.read(switches.register)?;
+    let value = Msr::open(root, cpu, false)?.read(switches.register)?;
     Ok(Setting { switches, value })
 }
 
@@ -152,7 +152,7 @@ impl Ready {
     /// # Errors
     /// If the register cannot be read, or its device cannot be opened for writing.
     pub fn at(root: &Root, cpu: usize, switches: PrefetchSwitches) -> Result<Self, Refused> {
-        let msr = Msr::open_to_write(root, cpu)?;
+        let msr = Msr::open(root, cpu, true)?;
         let register = switches.register;
         let before = msr.read(register)?;
         Ok(Ready { msr, register, before, wanted: before | switches.mask() })
@@ -210,7 +210,7 @@ impl Off {
     fn of(registers: Vec<Ready>) -> Result<Self, Refused> {
         let undo = registers.iter().map(|of| {
             let before = of.before.to_le_bytes();
-            Undo::write(of.msr.path(), of.register.into(), &before)
+            Undo::write(&of.msr.path, of.register.into(), &before)
         });
         let guardian = undo
             .collect::<Result<Vec<_>, _>>()
@@ -281,25 +281,13 @@ messages! { MsrError:
 }
 
 impl Msr {
-    /// Opens the registers of `cpu` for reading.
+    /// Opens the registers of `cpu` for reading, and with `write` also for writing.
     ///
     /// # Errors
-    /// If there is no device, or this user may not read it.
-    pub fn open(root: &Root, cpu: usize) -> Result<Self, MsrError> {
-        Self::opened(root, cpu, OpenOptions::new().read(true))
-    }
-
-    /// Opens the registers of `cpu` for reading and writing.
-    ///
-    /// # Errors
-    /// If there is no device, or this user may not write it.
-    pub fn open_to_write(root: &Root, cpu: usize) -> Result<Self, MsrError> {
-        Self::opened(root, cpu, OpenOptions::new().read(true).write(true))
-    }
-
-    fn opened(root: &Root, cpu: usize, options: &OpenOptions) -> Result<Self, MsrError> {
+    /// If there is no device, or this user may not open it so.
+    pub fn open(root: &Root, cpu: usize, write: bool) -> Result<Self, MsrError> {
         let path = root.dev.join(format!("cpu/{cpu}/msr"));
-        match options.open(&path) {
+        match OpenOptions::new().read(true).write(write).open(&path) {
             Ok(file) => Ok(Msr { file, path }),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 Err(MsrError::Denied(path))
@@ -313,11 +301,6 @@ impl Msr {
             }
             Err(error) => Err(MsrError::NotOpened { path, problem: error.to_string() }),
         }
-    }
-
-    /// Returns the path of the device.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// `rdmsr`: reads a register.

@@ -50,7 +50,7 @@ pub(super) fn all(dir: &Path) -> Result<Vec<Cache>, Unreadable> {
         caches.push(one(&index)?);
     }
     if caches.is_empty() {
-        return Err(Unreadable { path: dir.to_owned(), problem: "no cache is described".into() });
+        return Err(Unreadable::new(dir, "no cache is described"));
     }
     Ok(caches)
 }
@@ -102,10 +102,7 @@ fn shared_by(dir: &Path) -> Result<Vec<usize>, Unreadable> {
     if from_list.is_ok() || !path.exists() {
         return from_list;
     }
-    let text = read(&path)?;
-    list::parse_mask(&text)
-        .filter(|cpus| !cpus.is_empty())
-        .ok_or_else(|| Unreadable::malformed(&path, &text, "a mask of CPUs"))
+    list::read_mask(&path)
 }
 
 /// A CPU, its place and its caches.

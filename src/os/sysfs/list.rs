@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
 
 /// Parses a mask such as `00000003` or `ff,ffffffff`: groups of 32 bits in hexadecimal, highest group
 /// first. `None` if malformed.
-pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
+fn parse_mask(text: &str) -> Option<Vec<usize>> {
     let groups: Vec<&str> = text.trim().split(',').collect();
     if groups.len() * 32 > MAX_CPU + 1 {
         return None;
@@ -54,6 +54,14 @@ pub(in crate::os) fn read(path: &Path) -> Result<Vec<usize>, Unreadable> {
         "(null)" => Ok(Vec::new()),
         text => parse(text).ok_or_else(|| Unreadable::malformed(path, text, "a list of CPUs")),
     }
+}
+
+/// Reads a mask of CPUs, which must not be empty.
+pub(super) fn read_mask(path: &Path) -> Result<Vec<usize>, Unreadable> {
+    let text = root::read(path)?;
+    parse_mask(&text)
+        .filter(|cpus| !cpus.is_empty())
+        .ok_or_else(|| Unreadable::malformed(path, &text, "a mask of CPUs"))
 }
 
 /// Formats CPU numbers, in ascending order, as a list such as `0-3,8`.
@@ -123,13 +131,10 @@ impl Sysfs {
         let mut all = BTreeSet::new();
         for cpu in of.cpus() {
             let path = self.cpu(cpu).join("topology/thread_siblings");
-            if !path.exists() {
-                all.extend(read_list(&path.with_file_name("thread_siblings_list"))?);
-                continue;
-            }
-            let text = root::read(&path)?;
-            let cpus = parse_mask(&text).filter(|cpus| !cpus.is_empty());
-            all.extend(cpus.ok_or_else(|| Unreadable::malformed(&path, &text, "a mask of CPUs"))?);
+            all.extend(match path.exists() {
+                true => read_mask(&path)?,
+                false => read_list(&path.with_file_name("thread_siblings_list"))?,
+            });
         }
         Ok(CpuMask(all))
     }
@@ -141,10 +146,8 @@ impl Sysfs {
     pub fn sharers_of_l1d(&self, cpu: usize) -> Result<CpuMask, Unreadable> {
         let caches = self.caches(cpu)?.into_iter();
         let mut first = caches.filter(|cache| cache.level == 1 && cache.holds_data());
-        let first = first.next().ok_or_else(|| Unreadable {
-            path: self.cpu(cpu).join("cache"),
-            problem: "none of the caches is an L1d".into(),
-        })?;
+        let none = || Unreadable::new(self.cpu(cpu).join("cache"), "none of the caches is an L1d");
+        let first = first.next().ok_or_else(none)?;
         Ok(first.shared_by.into_iter().collect())
     }
 }

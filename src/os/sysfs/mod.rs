@@ -11,7 +11,7 @@ pub(crate) mod list;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::limits::meminfo_bytes;
+use super::limits::meminfo_field;
 use super::root::{Unreadable, read, read_number};
 pub use crate::host::{Arrangement, CpuLocation, MemoryNode, Nearness, Sharing};
 pub use cache::Cache;
@@ -59,10 +59,8 @@ impl Sysfs {
     /// As [`caches`](Self::caches), and if there is no data cache among them.
     pub fn last_level(&self, cpu: usize) -> Result<Cache, Unreadable> {
         let data = self.caches(cpu)?.into_iter().filter(Cache::holds_data);
-        data.max_by_key(|cache| cache.level).ok_or_else(|| Unreadable {
-            path: self.cpu(cpu).join("cache"),
-            problem: "none of the caches holds data".into(),
-        })
+        let none = || Unreadable::new(self.cpu(cpu).join("cache"), "none of the caches holds data");
+        data.max_by_key(|cache| cache.level).ok_or_else(none)
     }
 
     /// Returns the place of a CPU: its core, package and hyper-threads.
@@ -71,7 +69,12 @@ impl Sysfs {
     /// [`Unreadable`] if one of the files is missing or malformed, also for a CPU that is offline or does
     /// not exist.
     pub fn topology(&self, cpu: usize) -> Result<Topology, Unreadable> {
-        topology(&self.cpu(cpu).join("topology"))
+        let dir = self.cpu(cpu).join("topology");
+        Ok(Topology {
+            core: read_number(&dir.join("core_id"))?,
+            package: read_number(&dir.join("physical_package_id"))?,
+            threads: read_list(&dir.join("thread_siblings_list"))?,
+        })
     }
 
     /// Returns the memory nodes, in ascending order.
@@ -79,7 +82,8 @@ impl Sysfs {
     /// # Errors
     /// [`Unreadable`] if there are none (a kernel built without NUMA), or one is malformed.
     pub fn nodes(&self) -> Result<Vec<MemoryNode>, Unreadable> {
-        nodes(&self.nodes)
+        let ids = read_numbers(&self.nodes.join("online"), "a list of nodes")?;
+        ids.into_iter().map(|id| node(&self.nodes.join(format!("node{id}")), id)).collect()
     }
 
     /// Returns the bytes of a node that are free or hold only cached files.
@@ -87,7 +91,11 @@ impl Sysfs {
     /// # Errors
     /// [`Unreadable`] if there is no such node, or its `meminfo` lacks the free memory.
     pub fn available_on(&self, node: usize) -> Result<u64, Unreadable> {
-        available_on(&self.nodes.join(format!("node{node}")), node)
+        let dir = self.nodes.join(format!("node{node}"));
+        // The pages of cached files count as free, because the kernel gives them up.
+        let files = ["Active(file)", "Inactive(file)"];
+        let files = files.map(|name| memory_field(&dir, node, name).unwrap_or(0));
+        Ok(memory_field(&dir, node, "MemFree")?.saturating_add(files.into_iter().sum()))
     }
 
     /// Returns the folder of a CPU.
@@ -98,10 +106,15 @@ impl Sysfs {
 
 /// Reads a list of CPUs that must not be empty.
 fn read_list(path: &Path) -> Result<Vec<usize>, Unreadable> {
+    read_numbers(path, "a list of CPUs")
+}
+
+/// Reads a list of numbers that must not be empty, and is else not what was `expected`.
+fn read_numbers(path: &Path, expected: &str) -> Result<Vec<usize>, Unreadable> {
     let text = read(path)?;
     list::parse(&text)
-        .filter(|cpus| !cpus.is_empty())
-        .ok_or_else(|| Unreadable::malformed(path, &text, "a list of CPUs"))
+        .filter(|numbers| !numbers.is_empty())
+        .ok_or_else(|| Unreadable::malformed(path, &text, expected))
 }
 
 /// The place of a CPU in the machine.
@@ -133,23 +146,6 @@ impl Sysfs {
     }
 }
 
-fn topology(dir: &Path) -> Result<Topology, Unreadable> {
-    Ok(Topology {
-        core: read_number(&dir.join("core_id"))?,
-        package: read_number(&dir.join("physical_package_id"))?,
-        threads: read_list(&dir.join("thread_siblings_list"))?,
-    })
-}
-
-fn nodes(dir: &Path) -> Result<Vec<MemoryNode>, Unreadable> {
-    let path = dir.join("online");
-    let text = read(&path)?;
-    let ids = list::parse(&text)
-        .filter(|ids| !ids.is_empty())
-        .ok_or_else(|| Unreadable::malformed(&path, &text, "a list of nodes"))?;
-    ids.into_iter().map(|id| node(&dir.join(format!("node{id}")), id)).collect()
-}
-
 fn node(dir: &Path, id: usize) -> Result<MemoryNode, Unreadable> {
     let cpus = list::read(&dir.join("cpulist"))?;
     let path = dir.join("distance");
@@ -165,19 +161,8 @@ fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
     let path = dir.join("meminfo");
     let text = read(&path)?;
     let begin = format!("Node {id} ");
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
-    let found = lines.find_map(|line| meminfo_bytes(line, name));
-    found.ok_or_else(|| Unreadable {
-        path: path.clone(),
-        problem: format!("it has no valid {name} line"),
-    })
-}
-
-/// The pages of cached files count as free, because the kernel gives them up.
-fn available_on(dir: &Path, id: usize) -> Result<u64, Unreadable> {
-    let files = ["Active(file)", "Inactive(file)"];
-    let files = files.map(|name| memory_field(dir, id, name).unwrap_or(0));
-    Ok(memory_field(dir, id, "MemFree")?.saturating_add(files.into_iter().sum()))
+    let lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
+    meminfo_field(&path, &lines.collect::<Vec<_>>().join("\n"), name)
 }
 
 impl Sysfs {

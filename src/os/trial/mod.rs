@@ -15,8 +15,9 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::check;
 use super::clock::{pause, readable};
-use super::interrupt::{Blocked, wait_for};
+use super::interrupt::{Blocked, Handler, set_action, wait_for};
 use super::memory::Shared;
 
 /// How a trial ended.
@@ -285,9 +286,7 @@ impl Drop for Child {
 fn pipe() -> io::Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: there is room for two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
     // SAFETY: the kernel has just made both descriptors, and no other code has them.
     Ok(ends.map(|end| unsafe { File::from_raw_fd(end) }).into())
 }
@@ -332,20 +331,11 @@ fn handle_faults(marks: &'static Marks) -> io::Result<()> {
     let stack = Box::leak(vec![0_u8; STACK].into_boxed_slice());
     let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
     // SAFETY: the stack is never freed.
-    if unsafe { libc::sigaltstack(&stack, ptr::null_mut()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
-    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = handler as libc::sighandler_t;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    check(unsafe { libc::sigaltstack(&stack, ptr::null_mut()) })?;
+    let (handler, flags) = (note as Handler, libc::SA_SIGINFO | libc::SA_ONSTACK);
     for signal in FAULTS {
-        // SAFETY: the handler takes three arguments, as SA_SIGINFO requires, makes atomic stores and
-        // ends the process.
-        if unsafe { libc::sigaction(signal, &action, ptr::null_mut()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        // SAFETY: the handler makes atomic stores and ends the process.
+        unsafe { set_action(signal, handler as libc::sighandler_t, flags)? };
     }
     Ok(())
 }

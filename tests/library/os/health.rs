@@ -8,7 +8,7 @@ use crate::common::machine::Machine;
 use linefill::cpu::PrefetchSwitches;
 use linefill::os::Root;
 use linefill::os::health::{Check, Observed, State, examine, judge};
-use linefill::os::perf::{Pmu, Refusal};
+use linefill::os::perf::Refusal;
 
 /// Two switches of prefetchers in a register, enough for the tests.
 const INTEL: PrefetchSwitches =
@@ -25,7 +25,7 @@ pub fn quiet() -> Observed {
         allowed: Vec::new(),
         pinned: true,
         locked_memory: Some(8 << 20),
-        pmu: Pmu::Available,
+        pmu: Ok(()),
         software_events: Ok(()),
         stat: stat(&[("cpu", 0, 0), ("cpu2", 0, 0), ("cpu18", 0, 0)]),
         shared_percent: None,
@@ -102,7 +102,7 @@ fn loaded() -> Observed {
         allowed: vec![1, 2],
         pinned: true,
         locked_memory: None,
-        pmu: Pmu::Refused(Refusal::NoPmu),
+        pmu: Err(Refusal::NoPmu),
         software_events: Err(Refusal::Sandbox),
         stat: stat(&[("cpu", 8, 2), ("cpu0", 10, 4), ("cpu8", 5, 0)]),
         shared_percent: None,

@@ -2,7 +2,7 @@
 #![cfg(feature = "std")]
 
 use linefill::os::health::{Observed, State};
-use linefill::os::perf::{Pmu, Refusal};
+use linefill::os::perf::Refusal;
 
 use super::health::{AMD, assert_check, check, msr, quiet};
 use crate::common::machine::Machine;
@@ -10,7 +10,7 @@ use crate::common::machine::Machine;
 #[test]
 fn counters_say_why_they_are_refused() {
     let machine = Machine::recorded("amd-zen2-two-ccx");
-    let refused = |refusal| Observed { pmu: Pmu::Refused(refusal), ..quiet() };
+    let refused = |refusal| Observed { pmu: Err(refusal), ..quiet() };
     let one = |observed: &Observed| check(&machine, 0, observed, "hardware counters");
     assert_check(&one(&refused(Refusal::NoPmu)), State::Warn, "no PMU", "pmu=on");
     let paranoid = refused(Refusal::Paranoid(Some(4)));
