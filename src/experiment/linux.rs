@@ -264,9 +264,6 @@ impl Prefetchers for Ready {
 }
 
 /// Returns a number that Linux reports about its machine or this process.
-///
-/// # Errors
-/// If the kernel does not report it.
 fn number(what: Told) -> Result<f64, Lack> {
     let cpu = current_cpu().unwrap_or(0);
     let sysfs = Sysfs::live();

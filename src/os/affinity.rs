@@ -217,9 +217,6 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
 
 /// Checks that this process's mask has `cpu`, or that the CPU is isolated: `isolcpus` keeps it out of every
 /// mask. The kernel would accept other CPUs too, against a user who excluded them by `taskset`.
-///
-/// # Errors
-/// [`AffinityError`] with the CPUs of the mask.
 pub(crate) fn permitted(cpu: usize, root: &Root) -> Result<(), AffinityError> {
     let allowed = allowed();
     let isolated = || listed(&root.sys.join("devices/system/cpu/isolated"));

@@ -78,10 +78,8 @@ pub fn pause(time: Duration) {
     }
 }
 
-/// `poll`: waits at most `time` until `file` can be read or has ended, and returns whether it can.
-///
-/// # Errors
-/// The kernel's error, unless a signal came.
+/// `poll`: waits at most `time` until `file` can be read or has ended, and returns whether it can. A signal
+/// ends the wait.
 pub(crate) fn readable(file: &impl AsRawFd, time: Duration) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one descriptor, which is open, in a structure that is valid to write.

@@ -101,9 +101,6 @@ pub(super) unsafe fn set_action(
 }
 
 /// `kill(SIGCONT)`: resumes a child that has stopped itself.
-///
-/// # Errors
-/// The kernel's error.
 #[cfg(feature = "lab")]
 pub(crate) fn resume(child: u32) -> io::Result<()> {
     // SAFETY: the call takes only numbers, and the signal ends no process.

@@ -42,13 +42,13 @@ pub struct Missing {
     pub mend: String,
 }
 
-impl From<&Check> for Missing {
-    fn from(check: &Check) -> Self {
-        Missing {
-            what: check.name.to_owned(),
-            found: check.found.clone(),
-            mend: check.mend.clone(),
-        }
+impl Missing {
+    fn new(what: &str, found: impl Into<String>, mend: impl Into<String>) -> Self {
+        Missing { what: what.to_owned(), found: found.into(), mend: mend.into() }
+    }
+
+    fn of(check: &Check) -> Self {
+        Missing::new(check.name, &*check.found, &*check.mend)
     }
 }
 
@@ -106,23 +106,15 @@ impl Isolated {
         let checks = health::of_isolation(root, cpu, &Observed::now(root, cpu));
         let plan = plan(root, cpu, &checks).map_err(refused)?;
         let mut isolated = Isolated::change(root, cpu, plan).map_err(|problem| {
-            refused(vec![Missing {
-                what: ISOLATED.to_owned(),
-                found: problem,
-                mend: health::boot_settings(cpu),
-            }])
+            refused(vec![Missing::new(ISOLATED, problem, health::boot_settings(cpu))])
         })?;
         match all_memory() {
             Ok(lock) => isolated.lock = Some(lock),
             Err(problem) => isolated.notes.push(problem),
         }
         let seen = watch(root, cpu).map_err(|problem| {
-            refused(vec![Missing {
-                what: "quiet CPU".to_owned(),
-                found: problem,
-                mend: "measure on a CPU that this process may use, on a system with /proc"
-                    .to_owned(),
-            }])
+            let mend = "measure on a CPU that this process may use, on a system with /proc";
+            refused(vec![Missing::new("quiet CPU", problem, mend)])
         })?;
         match seen.missing(cpu) {
             None => Ok(isolated),
@@ -130,10 +122,8 @@ impl Isolated {
         }
     }
 
-    /// Posts a guardian, and then changes the settings that can change at run time.
-    ///
-    /// # Errors
-    /// What failed, in words. Everything is then left as it was.
+    /// Posts a guardian, and then changes the settings that can change at run time. If a step fails,
+    /// everything is left as it was.
     fn change(root: &Root, cpu: usize, plan: Option<Plan>) -> Result<Self, String> {
         let irqs = irq::aimed_at(root, cpu).unwrap_or_default();
         let guardian = guardian(plan.as_ref(), &irqs).map_err(|error| {
@@ -168,15 +158,13 @@ impl Isolated {
     }
 }
 
-/// Plans the partition that has to be made; `None` if the CPU is isolated already.
-///
-/// # Errors
-/// All missing settings.
+/// Plans the partition that has to be made; `None` if the CPU is isolated already. Fails with all missing
+/// settings.
 fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<Missing>> {
     // A CPU that does not exist has no settings to report.
     let absent = |check: &&Check| check.name == CHOSEN && check.state == State::Bad;
     if let Some(check) = checks.iter().find(absent) {
-        return Err(vec![check.into()]);
+        return Err(vec![Missing::of(check)]);
     }
     let mut missing = Vec::new();
     let mut plan = None;
@@ -188,10 +176,10 @@ fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<M
                 Ok(partition) => plan = Some(partition),
                 Err(problem) => missing.push(Missing {
                     found: format!("{}; and no partition can be made: {problem}", check.found),
-                    ..Missing::from(check)
+                    ..Missing::of(check)
                 }),
             },
-            _ => missing.push(check.into()),
+            _ => missing.push(Missing::of(check)),
         }
     }
     match missing.is_empty() {
@@ -242,9 +230,6 @@ struct Seen {
 }
 
 /// Spins on `cpu` for [`WINDOW`], and returns what disturbed it.
-///
-/// # Errors
-/// If this thread cannot be pinned there, or the interrupts cannot be counted.
 fn watch(root: &Root, cpu: usize) -> Result<Seen, String> {
     let pinned = affinity::pin(cpu).map_err(|error| error.to_string())?;
     let before = Interrupts::of(root, cpu).map_err(|error| error.to_string())?;
@@ -280,14 +265,10 @@ impl Seen {
             found.push_str(if index == 0 { ": " } else { ", " });
             found.push_str(kind);
         }
-        Some(Missing {
-            what: "quiet CPU".to_owned(),
-            found,
-            mend: "stop irqbalance (sudo systemctl stop irqbalance), and keep timers and other \
-                   programs away: irqaffinity= with the other CPUs, nohz_full= and rcu_nocbs= with \
-                   this one"
-                .to_owned(),
-        })
+        let mend = "stop irqbalance (sudo systemctl stop irqbalance), and keep timers and other \
+                    programs away: irqaffinity= with the other CPUs, nohz_full= and rcu_nocbs= \
+                    with this one";
+        Some(Missing::new("quiet CPU", found, mend))
     }
 }
 
@@ -296,9 +277,6 @@ impl Seen {
 struct AllMemory(());
 
 /// Locks all memory of this process.
-///
-/// # Errors
-/// Why the memory was not locked, in words.
 fn all_memory() -> Result<AllMemory, String> {
     // Under a limit, later mappings beyond it would fail.
     if let Some(limit) = limits::locked_memory()
@@ -357,9 +335,6 @@ fn names_cpuset(file: &Path) -> bool {
 
 impl Plan {
     /// Plans a partition that holds `cpu` alone.
-    ///
-    /// # Errors
-    /// What is missing, in words.
     fn of(root: &Root, cpu: usize) -> Result<Self, String> {
         let top = top(root).ok_or("cgroup v2 is not mounted at /sys/fs/cgroup")?;
         if !names_cpuset(&top.join("cgroup.controllers")) {
@@ -400,9 +375,6 @@ impl Plan {
 
     /// Makes the partition and moves this process into it. If a step fails, [`undo`](Self::undo)
     /// must revert the steps before it.
-    ///
-    /// # Errors
-    /// What the kernel refused, in words.
     fn enter(self) -> Result<Partition, String> {
         if self.hand_on {
             write(&self.top.join(CONTROL), "+cpuset")?;

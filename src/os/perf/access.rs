@@ -41,9 +41,6 @@ const STORES: u64 = 19_997;
 const OPERATIONS: u64 = 1 << 17;
 
 /// Returns the events that sample accesses on this machine.
-///
-/// # Errors
-/// The reason why the list is empty.
 pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
     let devices = root.sys.join("bus/event_source/devices");
     if let Some(kind) = kind(&devices.join("ibs_op")) {

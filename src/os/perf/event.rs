@@ -164,9 +164,6 @@ pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
 }
 
 /// Returns the PMU of this name.
-///
-/// # Errors
-/// If the kernel does not list it.
 pub(super) fn named_source(root: &Root, name: &'static str) -> Result<Source, Unreadable> {
     source(&root.sys.join("bus/event_source/devices").join(name), name)
 }

@@ -40,18 +40,12 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Checks whether this process may sample its own accesses by `event`.
-    ///
-    /// # Errors
-    /// Why it may not.
     pub(crate) fn probe(event: &Sampled) -> Result<(), Refusal> {
         let answer = Sampler::open(event, 0).map(|_| ());
         answer.map_err(|error| explain(&error, paranoid(Path::new("/proc")), false))
     }
 
     /// Starts sampling `thread` (0: the calling thread).
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub(crate) fn open(event: &Sampled, thread: libc::pid_t) -> io::Result<Self> {
         let rings = match event.user_only {
             true => EXCLUDE_KERNEL | EXCLUDE_HV,
