@@ -162,60 +162,39 @@ impl Features {
         Ok(Features { bits })
     }
 
-    /// Returns proof of SSE4.1.
-    pub fn sse41(self) -> Option<Sse41> {
-        self.has(Feature::Sse41).then(Sse41::proven)
-    }
-
-    /// Returns proof of AVX2, including operating-system support.
-    pub fn avx2(self) -> Option<Avx2> {
-        self.has(Feature::Avx2).then(Avx2::proven)
-    }
-
-    /// Returns proof of FMA3 and AVX2, including operating-system support.
-    pub fn fma(self) -> Option<Fma> {
-        self.has(Feature::Fma).then(Fma::proven)
-    }
-
-    /// Returns proof of AVX-512 F, BW, VL and DQ, including operating-system support.
-    pub fn avx512(self) -> Option<Avx512> {
-        self.has(Feature::Avx512).then(Avx512::proven)
-    }
-
-    /// Returns proof of `clflushopt`.
-    pub fn clflushopt(self) -> Option<Clflushopt> {
-        self.has(Feature::Clflushopt).then(Clflushopt::proven)
-    }
-
-    /// Returns proof of `clwb`.
-    pub fn clwb(self) -> Option<Clwb> {
-        self.has(Feature::Clwb).then(Clwb::proven)
-    }
-
-    /// Returns proof of `cldemote`.
-    pub fn cldemote(self) -> Option<Cldemote> {
-        self.has(Feature::Cldemote).then(Cldemote::proven)
-    }
-
     /// Returns whether `prefetchw` has an effect; otherwise it is a no-op.
     pub const fn prefetchw(self) -> bool {
         self.has(Feature::Prefetchw)
-    }
-
-    /// Returns proof of SSE4a.
-    pub fn sse4a(self) -> Option<Sse4a> {
-        self.has(Feature::Sse4a).then(Sse4a::proven)
-    }
-
-    /// Returns proof of `rdtscp`.
-    pub fn rdtscp(self) -> Option<Rdtscp> {
-        self.has(Feature::Rdtscp).then(Rdtscp::proven)
     }
 
     /// Returns whether the time-stamp counter runs at a constant rate in every power state.
     pub const fn invariant_tsc(self) -> bool {
         self.has(Feature::InvariantTsc)
     }
+}
+
+/// Defines the methods that return the tokens.
+macro_rules! proofs {
+    ($($method:ident: $of:ident = $what:literal;)+) => {
+        impl Features {$(
+            #[doc = concat!("Returns proof of ", $what, ".")]
+            pub fn $method(self) -> Option<$of> {
+                self.has(Feature::$of).then($of::proven)
+            }
+        )+}
+    };
+}
+
+proofs! {
+    sse41: Sse41 = "SSE4.1";
+    avx2: Avx2 = "AVX2, including operating-system support";
+    fma: Fma = "FMA3 and AVX2, including operating-system support";
+    avx512: Avx512 = "AVX-512 F, BW, VL and DQ, including operating-system support";
+    clflushopt: Clflushopt = "`clflushopt`";
+    clwb: Clwb = "`clwb`";
+    cldemote: Cldemote = "`cldemote`";
+    sse4a: Sse4a = "SSE4a";
+    rdtscp: Rdtscp = "`rdtscp`";
 }
 
 impl fmt::Debug for Features {

@@ -83,9 +83,7 @@ impl Code {
         pages: Pages,
         write: impl FnOnce(&mut [u8]),
     ) -> Result<Code, CodeError> {
-        let mut memory = Memory::new(bytes, pages).map_err(CodeError::Memory)?;
-        write(memory.as_mut_slice());
-        Code::executable(memory, bytes)
+        Code::written(bytes, bytes, pages, write)
     }
 
     /// Like [`new`](Self::new), in 4 KiB pages, with `data` bytes behind the code, from the next page on.
@@ -99,13 +97,18 @@ impl Code {
         write: impl FnOnce(&mut [u8]),
     ) -> Result<Code, CodeError> {
         let all = bytes.next_multiple_of(PAGE).saturating_add(data);
-        let mut memory = Memory::new(all, Pages::Base).map_err(CodeError::Memory)?;
-        write(memory.as_mut_slice());
-        Code::executable(memory, bytes)
+        Code::written(all, bytes, Pages::Base, write)
     }
 
-    /// Makes the pages of the first `len` bytes executable and no longer writable.
-    fn executable(mut memory: Memory, len: usize) -> Result<Code, CodeError> {
+    /// Maps and writes `all` bytes, and makes the pages of the first `len` executable and no longer writable.
+    fn written(
+        all: usize,
+        len: usize,
+        pages: Pages,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<Code, CodeError> {
+        let mut memory = Memory::new(all, pages).map_err(CodeError::Memory)?;
+        write(memory.as_mut_slice());
         let at = memory.as_mut_slice().as_mut_ptr();
         let pages = len.next_multiple_of(memory.pages().bytes());
         let permission = libc::PROT_READ | libc::PROT_EXEC;

@@ -297,37 +297,54 @@ mod tests {
         assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
     }
 
-    /// The writer moves the counter and changes offset and times with it, so that a reader that mixes two
-    /// states sees a sum that no state has.
-    #[test]
-    fn no_reader_sees_half_of_an_update() {
-        let page = page(1, 0, 48);
+    /// Reads the page while another thread changes it 20 000 times, each time in two steps. Returns what was
+    /// read, and last what is there at the end.
+    fn read_while_written(
+        page: &Page,
+        counters: &impl Rdpmc,
+        [first, second]: [&(dyn Fn(u32) + Sync); 2],
+    ) -> Vec<Reading> {
         let done = AtomicBool::new(false);
         let mut values = Vec::new();
+        // SAFETY: page and counters are made up.
+        let read = || unsafe { page.read(counters) };
         std::thread::scope(|scope| {
             let kernel = scope.spawn(|| {
-                for round in 1..20_000_i64 {
+                for round in 1..20_000 {
                     page.lock.fetch_add(1, Ordering::SeqCst);
-                    page.offset.store(round * 1000, Ordering::SeqCst);
+                    first(round);
                     if round % 16 == 0 {
                         std::thread::yield_now();
                     }
-                    let enabled = round.unsigned_abs() * 1000;
-                    page.time_enabled.store(enabled, Ordering::SeqCst);
-                    page.time_running.store(enabled, Ordering::SeqCst);
+                    second(round);
                     page.lock.fetch_add(1, Ordering::SeqCst);
                 }
                 done.store(true, Ordering::SeqCst);
             });
             while !done.load(Ordering::SeqCst) {
-                match read(&page, &Fake::of(0)) {
+                match read() {
                     Ok(reading) => values.push(reading),
                     Err(unread) => assert_eq!(unread, Unread::Torn),
                 }
             }
             kernel.join().unwrap();
         });
-        values.push(read(&page, &Fake::of(0)).unwrap());
+        values.push(read().unwrap());
+        values
+    }
+
+    /// The writer moves the counter and changes offset and times with it, so that a reader that mixes two
+    /// states sees a sum that no state has.
+    #[test]
+    fn no_reader_sees_half_of_an_update() {
+        let page = page(1, 0, 48);
+        let first = |round: u32| page.offset.store(i64::from(round) * 1000, Ordering::SeqCst);
+        let second = |round: u32| {
+            let enabled = u64::from(round) * 1000;
+            page.time_enabled.store(enabled, Ordering::SeqCst);
+            page.time_running.store(enabled, Ordering::SeqCst);
+        };
+        let values = read_while_written(&page, &Fake::of(0), [&first, &second]);
         for reading in &values {
             assert!(reading.value == 0 || reading.value == reading.enabled, "{reading:?}");
         }
@@ -355,34 +372,14 @@ mod tests {
     fn no_reader_mixes_two_counters() {
         const SUM: u64 = 1000;
         let page = page(1, (SUM - Two::VALUES[0]).cast_signed(), 48);
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let kernel = scope.spawn(|| {
-                for round in 0..20_000_usize {
-                    let next = round % Two::VALUES.len();
-                    page.lock.fetch_add(1, Ordering::SeqCst);
-                    page.index.store(0, Ordering::SeqCst);
-                    let offset = (SUM - Two::VALUES[next]).cast_signed();
-                    page.offset.store(offset, Ordering::SeqCst);
-                    if round % 16 == 0 {
-                        std::thread::yield_now();
-                    }
-                    page.index.store(next as u32 + 1, Ordering::SeqCst);
-                    page.lock.fetch_add(1, Ordering::SeqCst);
-                }
-                done.store(true, Ordering::SeqCst);
-            });
-            while !done.load(Ordering::SeqCst) {
-                // SAFETY: page and counters are made up.
-                match unsafe { page.read(&Two) } {
-                    Ok(reading) => assert_eq!(reading.value, SUM),
-                    Err(unread) => assert_eq!(unread, Unread::Torn),
-                }
-            }
-            kernel.join().unwrap();
-        });
-        // SAFETY: as above.
-        assert_eq!(unsafe { page.read(&Two) }.unwrap().value, SUM);
+        let first = |round: u32| {
+            page.index.store(0, Ordering::SeqCst);
+            let offset = (SUM - Two::VALUES[round as usize % 2]).cast_signed();
+            page.offset.store(offset, Ordering::SeqCst);
+        };
+        let second = |round: u32| page.index.store(round % 2 + 1, Ordering::SeqCst);
+        let values = read_while_written(&page, &Two, [&first, &second]);
+        assert!(values.iter().all(|reading| reading.value == SUM));
     }
 
     #[test]

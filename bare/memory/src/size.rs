@@ -19,34 +19,12 @@ impl Size {
 
     /// Returns the bytes of a page.
     pub const fn bytes(self) -> u64 {
-        1 << self.shift()
+        1 << (12 + 9 * self as u32)
     }
 
     /// Returns the level of the tables whose entries map pages of this size. The last level of a walk is 1.
     pub(crate) const fn level(self) -> u32 {
-        match self {
-            Size::Base => 1,
-            Size::Large => 2,
-            Size::Giant => 3,
-        }
-    }
-
-    /// Returns the size of the pages that entries of this level map, or `None` if they map none.
-    pub(crate) const fn of_level(level: u32) -> Option<Self> {
-        match level {
-            1 => Some(Size::Base),
-            2 => Some(Size::Large),
-            3 => Some(Size::Giant),
-            _ => None,
-        }
-    }
-
-    const fn shift(self) -> u32 {
-        match self {
-            Size::Base => 12,
-            Size::Large => 21,
-            Size::Giant => 30,
-        }
+        self as u32 + 1
     }
 }
 

@@ -176,8 +176,7 @@ impl Tables {
         if !self.translates(address) {
             return None;
         }
-        let (entry, level) = self.leaf(address)?;
-        let size = Size::of_level(level)?;
+        let (entry, size) = self.leaf(address)?;
         let inside = address & (size.bytes() - 1);
         Some(Translation { physical: entry.read() & ADDRESS & !(size.bytes() - 1) | inside, size })
     }
@@ -187,8 +186,9 @@ impl Tables {
     ///
     /// The CPU may still hold the old translations: exchange pages before they are accessed.
     pub fn exchange(&mut self, one: u64, other: u64) -> bool {
-        let entries = [one, other].map(|address| self.base_entry(address));
-        let [Some(one), Some(other)] = entries else {
+        let [Some((one, Size::Base)), Some((other, Size::Base))] =
+            [one, other].map(|at| self.leaf(at))
+        else {
             return false;
         };
         let value = one.read();
@@ -219,14 +219,8 @@ impl Tables {
         entry.write(0);
     }
 
-    /// Returns the entry that maps the page of 4 KiB at `address`.
-    fn base_entry(&self, address: u64) -> Option<Entry> {
-        let (entry, level) = self.leaf(address)?;
-        (level == 1).then_some(entry)
-    }
-
-    /// Returns the entry that maps the page at `address`, and its level.
-    fn leaf(&self, address: u64) -> Option<(Entry, u32)> {
+    /// Returns the entry that maps the page at `address`, and the size of the page.
+    fn leaf(&self, address: u64) -> Option<(Entry, Size)> {
         let mut table = self.root;
         for level in (1..=self.levels).rev() {
             let entry = Entry::of(table, level, address);
@@ -234,8 +228,9 @@ impl Tables {
             if value & PRESENT == 0 {
                 return None;
             }
-            if level == 1 || level <= Size::Giant.level() && value & PAGE != 0 {
-                return Some((entry, level));
+            let size = Size::ALL.into_iter().find(|size| size.level() == level);
+            if let Some(size) = size.filter(|size| *size == Size::Base || value & PAGE != 0) {
+                return Some((entry, size));
             }
             table = value & ADDRESS;
         }

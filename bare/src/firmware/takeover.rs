@@ -239,28 +239,19 @@ fn xcr0() -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: CR4.OSXSAVE is set at every call.
     unsafe {
-        asm!(
-            "xgetbv",
-            in("ecx") 0,
-            out("eax") low,
-            out("edx") high,
-            options(nomem, nostack, preserves_flags)
-        )
-    };
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high,
+             options(nomem, nostack, preserves_flags));
+    }
     u64::from(high) << 32 | u64::from(low)
 }
 
 /// # Safety
 /// CR4.OSXSAVE is set, and CPUID reports these state components.
 unsafe fn set_xcr0(value: u64) {
+    let (low, high) = (value as u32, (value >> 32) as u32);
     // SAFETY: the caller guarantees this.
     unsafe {
-        asm!(
-            "xsetbv",
-            in("ecx") 0,
-            in("eax") value as u32,
-            in("edx") (value >> 32) as u32,
-            options(nostack, preserves_flags)
-        )
-    };
+        asm!("xsetbv", in("ecx") 0, in("eax") low, in("edx") high,
+             options(nostack, preserves_flags));
+    }
 }
