@@ -3,7 +3,7 @@
 // Calls assembly with addresses of orders inside the region.
 #![allow(unsafe_code)]
 
-use crate::cpu::{Avx2, Features};
+use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Arrangement, Orders};
@@ -16,14 +16,6 @@ messages! { NoAvx2:
     NoAvx2 => ("the sum over two arrays needs AVX2, which this CPU lacks");
 }
 
-/// The kernel for an arrangement, with the proof that the CPU can run it.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Whole,
-    Split,
-    Apart(Avx2),
-}
-
 /// Adds up the prices of all unpaid orders, round and round. An operation is a batch of 16 orders.
 ///
 /// `paid` is a mask over the price and not a branch: half of the orders, chosen at random, are paid, so a
@@ -31,7 +23,6 @@ enum Way {
 #[derive(Debug)]
 pub struct Outstanding<'m> {
     orders: Orders<'m>,
-    way: Way,
     batch: u64,
 }
 
@@ -41,12 +32,10 @@ impl<'m> Outstanding<'m> {
     /// # Errors
     /// If the arrangement needs AVX2 and `features` lack it.
     pub fn new(orders: Orders<'m>, features: &Features) -> Result<Self, NoAvx2> {
-        let way = match orders.arrangement() {
-            Arrangement::Whole => Way::Whole,
-            Arrangement::Split => Way::Split,
-            Arrangement::Apart => Way::Apart(features.avx2().ok_or(NoAvx2)?),
-        };
-        Ok(Outstanding { orders, way, batch: 0 })
+        match orders.arrangement() {
+            Arrangement::Apart if features.avx2().is_none() => Err(NoAvx2),
+            _ => Ok(Outstanding { orders, batch: 0 }),
+        }
     }
 
     /// Batches per pass over the orders.
@@ -57,14 +46,12 @@ impl<'m> Outstanding<'m> {
     fn advance(&mut self, batches: u64) {
         self.batch = (self.batch + batches) % self.pass();
     }
-}
 
-impl Outstanding<'_> {
     /// Orders per access.
-    const fn together(&self) -> usize {
-        match self.way {
-            Way::Whole | Way::Split => 1,
-            Way::Apart(_) => LANES,
+    fn together(&self) -> usize {
+        match self.orders.arrangement() {
+            Arrangement::Apart => LANES,
+            _ => 1,
         }
     }
 }
@@ -80,12 +67,12 @@ impl Kernel for Outstanding<'_> {
             let bytes = self.orders.bytes();
             let (price, paid) = (bytes[price..].as_ptr(), bytes[paid..].as_ptr());
             // SAFETY: `batches` batches are left in the borrowed orders, whose `paid` is 0 or 1, in
-            // the arrangement for which the kernel is made; the token proves that the CPU has AVX2.
+            // the arrangement for which the kernel is made; `new` has checked that the CPU has AVX2, if used.
             let sum = unsafe {
-                match self.way {
-                    Way::Whole => linefill_orders_whole(price, batches),
-                    Way::Split => linefill_orders_split(price, batches),
-                    Way::Apart(_) => linefill_orders_apart(price, batches, paid),
+                match self.orders.arrangement() {
+                    Arrangement::Whole => linefill_orders_whole(price, batches),
+                    Arrangement::Split => linefill_orders_split(price, batches),
+                    Arrangement::Apart => linefill_orders_apart(price, batches, paid),
                 }
             };
             cents += f64::from_bits(sum) as u64;

@@ -76,20 +76,11 @@ impl Get {
 
     /// Whether this way reads a tensor with this storage.
     const fn reads(self, storage: Storage) -> bool {
-        matches!(
-            (self, storage),
-            (Get::Boxes | Get::BoxesUnchecked, Storage::Boxes(_))
-                | (Get::Vectors, Storage::Vectors(_))
-                | (
-                    Get::Strides
-                        | Get::Masks
-                        | Get::Primes
-                        | Get::Array
-                        | Get::Divided
-                        | Get::Called,
-                    Storage::Flat
-                )
-        )
+        match self {
+            Get::Boxes | Get::BoxesUnchecked => matches!(storage, Storage::Boxes(_)),
+            Get::Vectors => matches!(storage, Storage::Vectors(_)),
+            _ => matches!(storage, Storage::Flat),
+        }
     }
 }
 

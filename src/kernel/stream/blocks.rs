@@ -106,18 +106,19 @@ impl Blocks {
     pub(crate) fn work(&self) -> Work {
         let width = self.width();
         let (count, bytes) = ((BLOCK / width) as u32, width as u32);
+        let loads = Work::default().load(self.sources() as u32 * count, bytes);
+        match self.motion.reads_alone() {
+            true => loads,
+            false => loads.store(count, bytes),
+        }
+    }
+
+    /// The number of parts that are read.
+    fn sources(&self) -> usize {
         match self.motion {
-            motion if motion.adds_up() => {
-                let sources = motion.parts() as u32 - 1;
-                Work::default().load(sources * count, bytes).store(count, bytes)
-            }
-            motion if motion.reads_alone() => {
-                Work::default().load(motion.parts() as u32 * count, bytes)
-            }
-            Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
-                Work::default().store(count, bytes)
-            }
-            _ => Work::default().load(count, bytes).store(count, bytes),
+            Motion::Update => 1,
+            motion if motion.reads_alone() => motion.parts(),
+            motion => motion.parts() - 1,
         }
     }
 
@@ -136,77 +137,35 @@ impl Blocks {
         }
     }
 
-    /// Reports the accesses of the block at `place`.
+    /// Reports the accesses of the block at `place`, line by line.
     fn report_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
-        if self.motion.adds_up() {
-            return self.report_sum(place, sink);
-        }
-        if self.motion.reads_alone() {
-            return self.report_reads(place, sink);
-        }
-        let half = self.span;
-        let width = self.width();
-        let bytes = width as u32;
-        for at in (0..BLOCK).step_by(width) {
-            let here = place + at;
-            match self.motion {
-                Motion::Write | Motion::RepStosb => sink(Access::store(here, bytes)),
-                Motion::WriteNonTemporal => sink(Access::non_temporal_store(here, bytes)),
-                Motion::Update => {
-                    sink(Access::load(here, bytes));
-                    sink(Access::store(here, bytes));
-                }
-                Motion::RepMovsb => {
-                    sink(Access::load(here, bytes));
-                    sink(Access::store(here + half, bytes));
-                }
-                Motion::Copy | Motion::CopyNonTemporal => {
-                    // The loads of a line, then its stores.
-                    if at % LINE == 0 {
-                        let line = (here..here + LINE).step_by(width);
-                        line.clone().for_each(|here| sink(Access::load(here, bytes)));
-                        line.for_each(|here| {
-                            sink(match self.motion {
-                                Motion::Copy => Access::store(here + half, bytes),
-                                _ => Access::non_temporal_store(here + half, bytes),
-                            });
-                        });
-                    }
-                }
-                // Reported above.
-                Motion::Read | Motion::ReadHalves | Motion::ReadQuarters => {}
-                Motion::Add | Motion::AddThree | Motion::Triad | Motion::TriadNonTemporal => {}
-            }
-        }
-    }
-
-    /// Reports the reads of the blocks at `place` of all parts: a line of each part at a time.
-    fn report_reads(&self, place: usize, sink: &mut dyn FnMut(Access)) {
-        let width = self.width();
-        for line in (place..place + BLOCK).step_by(LINE) {
-            for part in 0..self.motion.parts() {
-                for here in (line..line + LINE).step_by(width) {
-                    sink(Access::load(here + part * self.span, width as u32));
-                }
-            }
-        }
-    }
-
-    /// Reports the accesses of the sum at `place`: for each line the loads, then the stores.
-    fn report_sum(&self, place: usize, sink: &mut dyn FnMut(Access)) {
-        let bytes = self.width() as u32;
-        let sources = self.motion.parts() - 1;
+        let (sources, bytes) = (self.sources(), self.width() as u32);
+        let load = |part, here| Access::load(here + part * self.span, bytes);
+        let store = match self.motion.weakly_ordered() {
+            true => Access::non_temporal_store,
+            false => Access::store,
+        };
         for line in (place..place + BLOCK).step_by(LINE) {
             let line = (line..line + LINE).step_by(self.width());
-            for here in line.clone() {
-                (0..sources).for_each(|part| sink(Access::load(here + part * self.span, bytes)));
-            }
-            for here in line {
-                let there = here + sources * self.span;
-                sink(match self.motion {
-                    Motion::TriadNonTemporal => Access::non_temporal_store(there, bytes),
-                    _ => Access::store(there, bytes),
-                });
+            match self.motion {
+                motion if motion.reads_alone() => {
+                    for part in 0..sources {
+                        line.clone().for_each(|here| sink(load(part, here)));
+                    }
+                }
+                Motion::Update => {
+                    for here in line {
+                        sink(load(0, here));
+                        sink(store(here, bytes));
+                    }
+                }
+                // The loads of a line, then the stores.
+                _ => {
+                    for here in line.clone() {
+                        (0..sources).for_each(|part| sink(load(part, here)));
+                    }
+                    line.for_each(|here| sink(store(here + sources * self.span, bytes)));
+                }
             }
         }
     }

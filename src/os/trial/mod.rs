@@ -10,7 +10,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::FromRawFd as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -162,12 +164,12 @@ pub fn trial(
         cut => cut,
     };
     let status = child.end(cut.is_some())?;
-    Ok(match (cut, status) {
+    Ok(match (cut, status.code()) {
         (Some(cut), _) => cut,
-        (None, Status::Signal(signal)) => Ending::Killed(signal),
-        (None, Status::Exit(0)) => Ending::Done(bytes),
-        (None, Status::Exit(FAULTED)) => Ending::Fault(marks.get().fault()),
-        (None, Status::Exit(status)) => Ending::Left(status),
+        (None, Some(0)) => Ending::Done(bytes),
+        (None, Some(FAULTED)) => Ending::Fault(marks.get().fault()),
+        (None, Some(status)) => Ending::Left(status),
+        (None, None) => Ending::Killed(status.signal().unwrap_or_default()),
     })
 }
 
@@ -220,11 +222,6 @@ struct Child {
     pid: libc::pid_t,
 }
 
-enum Status {
-    Exit(i32),
-    Signal(i32),
-}
-
 impl Child {
     /// Waits for the child to end, and leaves its status to be read by [`end`](Self::end). If the child is
     /// given up before that, returns why.
@@ -262,16 +259,12 @@ impl Child {
     }
 
     /// Waits for the child to end. Kills it first if `cut`.
-    fn end(&mut self, cut: bool) -> io::Result<Status> {
+    fn end(&mut self, cut: bool) -> io::Result<ExitStatus> {
         if cut {
             // SAFETY: the child is ours and was not waited for, so that the number is its own.
             unsafe { libc::kill(self.pid, libc::SIGKILL) };
         }
-        let status = wait_for(std::mem::take(&mut self.pid))?;
-        Ok(match libc::WIFSIGNALED(status) {
-            true => Status::Signal(libc::WTERMSIG(status)),
-            false => Status::Exit(libc::WEXITSTATUS(status)),
-        })
+        wait_for(std::mem::take(&mut self.pid)).map(ExitStatus::from_raw)
     }
 }
 

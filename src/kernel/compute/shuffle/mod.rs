@@ -117,13 +117,13 @@ impl<'m> Shuffle<'m> {
             (Op::Unrolled, None) if self.deck.indices() == Indices::Precomputed => {
                 let rest = exchanges % 4;
                 self.unrolled(exchanges / 4);
-                self.assembled(from - (exchanges - rest), rest);
+                self.assembled(from - (exchanges - rest), rest, None);
             }
-            (Op::Assembled | Op::Unrolled, None) => self.assembled(from, exchanges),
+            (Op::Assembled | Op::Unrolled, None) => self.assembled(from, exchanges, None),
             (Op::Assembled | Op::Unrolled, Some(length)) => {
                 let rest = exchanges % length;
-                self.assembled_stages(from, exchanges / length, length);
-                self.assembled_stages(from - (exchanges - rest), rest.min(1), rest);
+                self.assembled(from, exchanges / length, Some(length));
+                self.assembled(from - (exchanges - rest), rest.min(1), Some(rest));
             }
             (Op::Closure, stage) => reference::on_deck(&mut self.deck, from, exchanges, stage),
             (Op::Called, stage) => {
@@ -143,47 +143,30 @@ impl<'m> Shuffle<'m> {
         unsafe { linefill_shuffle_unrolled(data, table, from, fours as u64) };
     }
 
-    fn assembled(&mut self, from: usize, exchanges: usize) {
-        if exchanges == 0 {
+    /// Makes `count` exchanges, or stages of `length` exchanges.
+    fn assembled(&mut self, from: usize, count: usize, length: Option<usize>) {
+        if count == 0 {
             return;
         }
-        let (from, exchanges) = (from as u64, exchanges as u64);
-        let indices = self.deck.indices();
-        let parts = self.deck.parts();
-        let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
-        let generator = parts.generator.as_mut_ptr().cast();
-        // SAFETY: the array has at least `from` elements and so has the table, whose entry i - 1
-        // is below i (`Deck` has checked that); `from` is more than `exchanges`, which is not 0
-        // (`run` has checked that). The generator is a line of the region and has a probe.
-        unsafe {
-            match indices {
-                Indices::Precomputed => linefill_shuffle_table(data, table, from, exchanges),
-                Indices::Generated => {
-                    linefill_shuffle_random(data, generator, from, exchanges);
-                }
-            }
-        }
-    }
-
-    fn assembled_stages(&mut self, from: usize, stages: usize, length: usize) {
-        if stages == 0 {
-            return;
-        }
-        let (from, stages, length) = (from as u64, stages as u64, length as u64);
+        let (from, count, length) = (from as u64, count as u64, length.map(|length| length as u64));
         let indices = self.deck.indices();
         let parts = self.deck.parts();
         let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
         let generator = parts.generator.as_mut_ptr().cast();
         let buffer = parts.buffer.as_mut_ptr();
-        // SAFETY: as in `assembled`. The buffer has room for the longest stage, and `staged` has
-        // checked that no stage is longer; `length` is not 0.
+        // SAFETY: the array has at least `from` elements and so has the table, whose entry i - 1
+        // is below i (`Deck` has checked that); `from` is more than the number of exchanges, which is not 0
+        // (`run` has checked that). The generator is a line of the region and has a probe. The buffer has
+        // room for the longest stage, and `staged` has checked that no stage is longer.
         unsafe {
-            match indices {
-                Indices::Precomputed => {
-                    linefill_staged_table(data, table, from, stages, buffer, length);
+            match (indices, length) {
+                (Indices::Precomputed, None) => linefill_shuffle_table(data, table, from, count),
+                (Indices::Generated, None) => linefill_shuffle_random(data, generator, from, count),
+                (Indices::Precomputed, Some(length)) => {
+                    linefill_staged_table(data, table, from, count, buffer, length);
                 }
-                Indices::Generated => {
-                    linefill_staged_random(data, generator, from, stages, buffer, length);
+                (Indices::Generated, Some(length)) => {
+                    linefill_staged_random(data, generator, from, count, buffer, length);
                 }
             }
         }

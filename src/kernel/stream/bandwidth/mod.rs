@@ -76,11 +76,6 @@ impl Motion {
         matches!(self, Motion::Read | Motion::ReadHalves | Motion::ReadQuarters)
     }
 
-    /// Whether the motion stores sums of other parts.
-    pub(crate) const fn adds_up(self) -> bool {
-        self.parts() > 2 && !self.reads_alone()
-    }
-
     /// Whether the stores need a fence before any code relies on them.
     pub(crate) const fn weakly_ordered(self) -> bool {
         matches!(
