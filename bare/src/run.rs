@@ -144,13 +144,11 @@ fn header(
     }
 }
 
-/// The state of a run.
 struct Run<'c, 'o, 'h> {
     console: &'c mut Console<'o>,
     rig: Rig<'static>,
     header: &'h Header,
     passes: u32,
-    /// The points of the machine.
     ladder: Vec<Point>,
 }
 

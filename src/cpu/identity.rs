@@ -49,16 +49,6 @@ pub enum CoreType {
     Efficient,
 }
 
-impl CoreType {
-    /// Returns the letter that Intel uses for the kind: "P" or "E".
-    pub const fn letter(self) -> &'static str {
-        match self {
-            CoreType::Performance => "P",
-            CoreType::Efficient => "E",
-        }
-    }
-}
-
 /// The widest vector instructions that CPUID lists, whether or not the operating system saves their
 /// registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

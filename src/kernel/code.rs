@@ -217,7 +217,6 @@ family! {
     /// `rounds` is not 0, `offset` is less than 64.
     pub type Aligned = unsafe extern "sysv64" fn(rounds: u64, offset: u32) -> u64;
 
-    /// Returns the kernel of a placed code.
     fn kernel(placed: Placed) {
         Placed::Loop24 => linefill_codealign_loop24,
         Placed::Loop48 => linefill_codealign_loop48,

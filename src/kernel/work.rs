@@ -86,17 +86,14 @@ impl Access {
         Access { offset, bytes, kind }
     }
 
-    /// A load.
     pub(crate) const fn load(offset: usize, bytes: u32) -> Self {
         Access::new(Kind::Load, offset, bytes)
     }
 
-    /// A store through the cache.
     pub(crate) const fn store(offset: usize, bytes: u32) -> Self {
         Access::new(Kind::Store, offset, bytes)
     }
 
-    /// A non-temporal store.
     pub(crate) const fn non_temporal_store(offset: usize, bytes: u32) -> Self {
         Access::new(Kind::NonTemporalStore, offset, bytes)
     }

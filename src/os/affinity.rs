@@ -70,7 +70,6 @@ pub struct Pinned {
     cpu: Rc<usize>,
 }
 
-/// The guards of a thread.
 #[derive(Default)]
 struct Guards {
     /// The mask before the first guard.
@@ -226,7 +225,6 @@ pub(crate) fn permitted(cpu: usize, root: &Root) -> Result<(), AffinityError> {
     Err(AffinityError { cpu, allowed, refusal: None })
 }
 
-/// Returns the first isolated CPU.
 fn isolated_cpu(root: &Root) -> Option<Choice> {
     let cpus = root.sys.join("devices/system/cpu");
     let online = listed(&cpus.join("online"));
@@ -348,32 +346,20 @@ mod tests {
         );
     }
 
-    fn choice(files: &[(&str, &str)], allowed: &[usize]) -> Option<Choice> {
-        let name = format!("choice-{}", files.len());
-        let machine = Planted::new(&name, "sys/devices", files);
-        measuring_cpu(&machine.root(), allowed)
-    }
-
-    fn cpu(choice: Option<Choice>) -> Option<usize> {
-        choice.map(|choice| choice.cpu)
-    }
-
     #[test]
-    fn an_isolated_cpu_is_preferred_though_no_mask_has_it() {
-        let files = [("system/cpu/online", "0-7"), ("system/cpu/isolated", "5-6")];
-        assert_eq!(cpu(choice(&files, &[0, 1, 2, 3, 4, 7])), Some(5));
-    }
-
-    #[test]
-    fn a_performance_core_is_preferred_to_an_efficient_one() {
-        let files = [("cpu_core/cpus", "0-3")];
-        assert_eq!(cpu(choice(&files, &[0, 1, 2, 3, 4, 5])), Some(3));
-    }
-
-    #[test]
-    fn without_any_file_it_is_the_last_one_allowed() {
-        assert_eq!(cpu(choice(&[], &[0, 1])), Some(1));
-        assert_eq!(choice(&[], &[]), None);
+    fn an_isolated_cpu_comes_before_a_performance_core_and_that_before_the_last_one() {
+        let isolated = [("system/cpu/online", "0-7"), ("system/cpu/isolated", "5-6")];
+        for (files, allowed, wanted) in [
+            // No mask has an isolated CPU.
+            (&isolated[..], &[0, 1, 2, 3, 4, 7][..], Some(5)),
+            (&[("cpu_core/cpus", "0-3")], &[0, 1, 2, 3, 4, 5], Some(3)),
+            (&[], &[0, 1], Some(1)),
+            (&[], &[], None),
+        ] {
+            let machine = Planted::new("choice", "sys/devices", files);
+            let choice = measuring_cpu(&machine.root(), allowed);
+            assert_eq!(choice.map(|choice| choice.cpu), wanted, "{files:?}");
+        }
     }
 
     #[test]

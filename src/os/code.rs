@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 
 use super::memory::Mapped;
-use super::{Granted, Memory, MemoryError, Pages};
+use super::{Memory, MemoryError, Pages};
 pub use crate::host::View;
 use crate::host::{self, Alias as _, Code as _};
 use crate::kernel::Function;
@@ -122,11 +122,6 @@ impl Code {
     /// Returns the code.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.as_slice()[..self.len]
-    }
-
-    /// Returns the page sizes that the kernel granted.
-    pub fn granted(&self) -> &Granted {
-        self.memory.granted()
     }
 
     /// Calls the function at `offset` with one argument in `rdi`, and returns its `rax`.

@@ -95,7 +95,7 @@ const K8: Core = Core {
     products: &[product("K8", &[family(0x0f)]), product("K8 (Griffin)", &[family(0x11)])],
     load_to_use: known(3, load_store(SOG_0F)),
     // Two 64-bit accesses per cycle.
-    ports: ports([16, 16, 16], [16, 16, 16], load_store(SOG_0F)),
+    ports: ports([16; 3], [16; 3], load_store(SOG_0F)),
     translations: translations(32, 8, 512, tlbs(SOG_0F)),
     prefetchers: NO_REGISTER,
     ..AMD
@@ -107,7 +107,7 @@ const K10: Core = Core {
     products: &[product("K10", &[family(0x10), family(0x12)])],
     load_to_use: known(3, load_store(SOG_10)),
     // Two 128-bit loads or two 64-bit stores per cycle.
-    ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_10)),
+    ports: ports([32; 3], [16; 3], load_store(SOG_10)),
     translations: translations(48, 48, 512, tlbs(SOG_10)),
     prefetchers: NO_REGISTER,
     ..AMD
@@ -119,7 +119,7 @@ const BOBCAT: Core = Core {
     products: &[product("Bobcat", &[family(0x14)])],
     load_to_use: known(3, load_store(SOG_14)),
     // A 64-bit load and a 64-bit store per cycle.
-    ports: ports([8, 8, 8], [8, 8, 8], load_store(SOG_14)),
+    ports: ports([8; 3], [8; 3], load_store(SOG_14)),
     translations: translations(40, 8, 512, tlbs(SOG_14)),
     prefetchers: NO_REGISTER,
     ..AMD
@@ -137,7 +137,7 @@ const BULLDOZER: Core = Core {
     ],
     load_to_use: known(4, load_store(SOG_15)),
     // Two 128-bit loads or a 128-bit store per cycle.
-    ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_15)),
+    ports: ports([32; 3], [16; 3], load_store(SOG_15)),
     translations: translations(32, 32, 1024, tlbs(SOG_15)),
     prefetchers: NO_REGISTER,
     ..AMD
@@ -155,7 +155,7 @@ const JAGUAR: Core = Core {
     ],
     load_to_use: known(3, load_store(SOG_16)),
     // A 128-bit load and a 128-bit store per cycle.
-    ports: ports([16, 16, 16], [16, 16, 16], load_store(SOG_16)),
+    ports: ports([16; 3], [16; 3], load_store(SOG_16)),
     outstanding_misses: known(8, Source::new(SOG_16, "section 2.12")),
     translations: translations(40, 8, 512, tlbs(SOG_16)),
     prefetchers: NO_REGISTER,
@@ -184,7 +184,7 @@ const ZEN: Core = Core {
     load_to_use: known(4, load_store(SOG_ZEN)),
     float_add: known(3, float(SOG_ZEN)),
     // Two 128-bit loads and a 128-bit store per cycle, 256-bit accesses in halves.
-    ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_ZEN)),
+    ports: ports([32; 3], [16; 3], load_store(SOG_ZEN)),
     reorder_buffer: known(192, retire(SOG_ZEN)),
     store_buffer: known(44, load_store(SOG_ZEN)),
     outstanding_misses: known(22, CHIPS_AND_CHEESE_ZEN_5),

@@ -62,12 +62,10 @@ impl<T: Copy> Fact<T> {
     }
 }
 
-/// Returns a fact with its source.
 pub(super) const fn known<T: Copy>(value: T, source: Source) -> Fact<T> {
     Fact::Known { value, source }
 }
 
-/// Returns an unknown fact with the reason.
 pub(super) const fn unknown<T>(reason: &'static str) -> Fact<T> {
     Fact::Unknown { reason }
 }

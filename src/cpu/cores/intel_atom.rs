@@ -59,11 +59,7 @@ const SILVERMONT: Core = Core {
     .events(&SILVERMONT_EVENTS)],
     load_to_use: known(3, om("Silvermont: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
-    ports: ports(
-        [16, 16, 16],
-        [16, 16, 16],
-        om("Silvermont: a memory operation of 128 bits per cycle"),
-    ),
+    ports: ports([16; 3], [16; 3], om("Silvermont: a memory operation of 128 bits per cycle")),
     translations: translations(48, 128, om("Silvermont: TLBs")),
     prefetchers: TWO_PREFETCHERS,
     ..INTEL
@@ -76,8 +72,8 @@ const GOLDMONT: Core = Core {
     load_to_use: known(3, om("Goldmont: cache parameters")),
     outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
-        [16, 16, 16],
-        [16, 16, 16],
+        [16; 3],
+        [16; 3],
         om("Goldmont and Goldmont Plus: a 128-bit load and a 128-bit store per cycle"),
     ),
     translations: translations(32, 512, om("Goldmont: TLBs")),
@@ -130,8 +126,8 @@ const GRACEMONT: Core = Core {
     ],
     load_to_use: known(3, om("Gracemont: cache parameters")),
     ports: ports(
-        [32, 32, 32],
-        [32, 32, 32],
+        [32; 3],
+        [32; 3],
         om(
             "Gracemont and Crestmont: two 128-bit loads and two 128-bit stores per cycle, 256 bits \
              in halves",
@@ -175,7 +171,7 @@ const SKYMONT: Core = Core {
     ],
     load_to_use: known(4, CHIPS_AND_CHEESE_SKYMONT),
     // Three 128-bit loads and two 128-bit stores per cycle, 256 bits in halves.
-    ports: ports([48, 48, 48], [32, 32, 32], CHIPS_AND_CHEESE_SKYMONT),
+    ports: ports([48; 3], [32; 3], CHIPS_AND_CHEESE_SKYMONT),
     reorder_buffer: known(416, ANANDTECH_LUNAR_LAKE),
     outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(48, 4096, CHIPS_AND_CHEESE_SKYMONT),

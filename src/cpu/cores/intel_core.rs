@@ -65,11 +65,7 @@ const CORE_2: Core = Core {
         product("Core 2 (Penryn)", &[model(6, 0x17), model(6, 0x1d)]),
     ],
     load_to_use: known(3, om("Core: cache parameters")),
-    ports: ports(
-        [16, 16, 16],
-        [16, 16, 16],
-        om("Core: a 128-bit load and a 128-bit store per cycle"),
-    ),
+    ports: ports([16; 3], [16; 3], om("Core: a 128-bit load and a 128-bit store per cycle")),
     reorder_buffer: known(96, om("Core: out-of-order engine")),
     store_buffer: known(20, om("Core: out-of-order engine")),
     combining_buffers: known(8, om("Write Combining: 8 in the Core microarchitecture")),
@@ -99,11 +95,7 @@ const NEHALEM: Core = Core {
     ],
     load_to_use: known(4, om("Nehalem: cache parameters")),
     float_add: known(3, om("Nehalem: latency of ADDSD")),
-    ports: ports(
-        [16, 16, 16],
-        [16, 16, 16],
-        om("Nehalem: a 128-bit load and a 128-bit store per cycle"),
-    ),
+    ports: ports([16; 3], [16; 3], om("Nehalem: a 128-bit load and a 128-bit store per cycle")),
     reorder_buffer: known(128, om("Nehalem: out-of-order engine")),
     store_buffer: known(32, om("Nehalem: out-of-order engine")),
     outstanding_misses: known(10, om("Nehalem: L1d components, line fill buffers")),
@@ -128,8 +120,8 @@ const SANDY_BRIDGE: Core = Core {
     ),
     float_add: known(3, om("Sandy Bridge: latency of ADDSD")),
     ports: ports(
-        [32, 32, 32],
-        [16, 16, 16],
+        [32; 3],
+        [16; 3],
         om("Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two \
              cycles"),
     ),

@@ -200,7 +200,6 @@ family! {
     /// their name says, 16 and more at a multiple of their size; the CPU has AVX2 for 32 and AVX-512 for 64.
     pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
 
-    /// Returns the kernel of a mode.
     fn kernel(mode: Mode) {
         Mode::Base => linefill_chase_base,
         Mode::Disp8 => linefill_chase_disp8,

@@ -79,7 +79,6 @@ unsafe extern "sysv64" {
     pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
 }
 
-/// Bytes of an index.
 const INDEX: usize = 4;
 
 /// Adds up the first and the last word of every picked element, round and round. An operation is a

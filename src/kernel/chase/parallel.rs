@@ -7,7 +7,6 @@ use crate::kernel::verify::Oracle;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::Lanes;
 
-/// Bytes of a word.
 const WORD: u32 = 8;
 
 /// Interleaved walks along the rings of [`Lanes`]. An operation is a step of one walk. Steps in

@@ -11,7 +11,6 @@ use crate::kernel::verify::{Oracle, PADDED};
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::pattern::{LayoutError, Ring};
 
-/// Bytes of a word.
 const WORD: u32 = 8;
 
 /// The maximum number of multiplications per node.

@@ -127,9 +127,7 @@ family! {
         first: usize,
     ) -> usize;
 
-    /// `mov`.
     linefill_translate_load
-    /// `prefetcht0`.
     linefill_translate_prefetch
 }
 

@@ -12,7 +12,6 @@ use crate::kernel::{Access, Form, Kernel, SharedWalk, Visit, Work};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Ring, Visits};
 
-/// Bytes of a word.
 const WORD: u32 = 8;
 
 /// The step of a walk: its accesses to each element.
@@ -48,7 +47,6 @@ impl Step {
     /// All steps.
     pub const ALL: [Step; 4] = [Step::Follow, Step::Inc, Step::Addnext0, Step::Addnextlast];
 
-    /// The work of a step.
     pub(crate) fn work(self) -> Work {
         let follow = Work::default().load(1, WORD);
         match self {

@@ -100,7 +100,6 @@ pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>,
     reference::add_to_nearest(&xs[done..], &ys[done..], means, sums);
 }
 
-/// The reference implementation.
 pub(crate) mod reference {
     use crate::kernel::{Means, Sum};
 

@@ -150,7 +150,6 @@ impl<'m> Parts<'m> {
         Region::new(memory).expect("a case works in at least a line")
     }
 
-    /// Checks one case.
     pub(crate) fn check(&mut self, case: &dyn Case) -> Result<(), Difference> {
         let proofs = self.run_kernel(case)?;
         let bytes = case.bytes();

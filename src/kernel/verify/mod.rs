@@ -61,7 +61,6 @@ impl<'m, 'r> Oracle<'m, 'r> {
     }
 }
 
-/// The parameters of a ring.
 #[derive(Clone, Copy)]
 pub(crate) struct RingCase {
     pub layout: Layout,

@@ -40,7 +40,6 @@ impl Mock {
         self.0.root()
     }
 
-    /// Returns the text of a file in the partition of `process`.
     fn of_partition(&self, process: u32, file: &str) -> String {
         self.text(&format!("sys/fs/cgroup/linefill-{process}/{file}"))
     }

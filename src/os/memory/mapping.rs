@@ -242,7 +242,6 @@ impl Mapping {
         check(unsafe { libc::mlock(self.area.as_ptr().cast(), self.len) })
     }
 
-    /// Returns the addresses of the area.
     pub(super) fn area(&self) -> Range<usize> {
         let start = self.area.addr().get();
         start..start + self.len

@@ -163,7 +163,6 @@ pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
     source(&devices.join("cpu"), "cpu")
 }
 
-/// Returns the PMU of this name.
 pub(super) fn named_source(root: &Root, name: &'static str) -> Result<Source, Unreadable> {
     source(&root.sys.join("bus/event_source/devices").join(name), name)
 }

@@ -43,14 +43,12 @@ trait Opens {
     /// Returns whether the group of `leader` gets its counters now.
     fn runs(&self, group: &Together<Self::Counter>) -> bool;
 
-    /// Restarts the group of `leader`.
     fn restart(&self, leader: &Self::Counter);
 
     /// Stops the group of `leader` until it is restarted.
     fn stop(&self, leader: &Self::Counter);
 }
 
-/// The kernel.
 struct Kernel;
 
 impl Opens for Kernel {

@@ -81,7 +81,6 @@ impl Sampler {
     }
 }
 
-/// A mapped ring.
 #[derive(Debug)]
 struct Ring(Mapped);
 

@@ -98,7 +98,6 @@ impl Sysfs {
         Ok(memory_field(&dir, node, "MemFree")?.saturating_add(files.into_iter().sum()))
     }
 
-    /// Returns the folder of a CPU.
     fn cpu(&self, cpu: usize) -> PathBuf {
         self.cpus.join(format!("cpu{cpu}"))
     }

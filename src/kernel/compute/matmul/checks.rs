@@ -10,7 +10,6 @@ use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::Region;
 use crate::pattern::Product;
 
-/// The seed of the elements.
 const SEED: u64 = 11;
 
 struct MatmulCase {

@@ -8,7 +8,6 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;
 use crate::pattern::{Parts, Product};
 
-/// Bytes of an element.
 const ELEMENT: usize = size_of::<f64>();
 
 /// Elements per line: SM in the paper, whose lines also have 64 bytes.
@@ -369,7 +368,6 @@ family! {
     linefill_matmul_submatrix_sse2
 }
 
-/// The reference implementation.
 pub(crate) mod reference {
     use crate::pattern::Product;
 

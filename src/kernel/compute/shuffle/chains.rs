@@ -62,11 +62,6 @@ impl<'m> Chains<'m> {
         Ok(Chains { next: deck.count(), deck, chains })
     }
 
-    /// Exchanges per pass over the array.
-    pub fn pass(&self) -> u64 {
-        (self.deck.count() - self.end()) as u64
-    }
-
     /// The first `i` that a pass does not reach.
     fn end(&self) -> usize {
         let each = self.chains as usize;

@@ -13,7 +13,6 @@ use shape::{Band, Shape, Tile};
 
 mod shape;
 
-/// Bytes of an element.
 const ELEMENT: usize = size_of::<f64>();
 
 /// The maximum number of k packed at a time. A tile's elements of `mul1` then take at most half of a

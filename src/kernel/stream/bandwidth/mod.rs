@@ -218,7 +218,6 @@ impl Kernel for SharedBandwidth<'_> {
     }
 }
 
-/// The reference implementation.
 pub(crate) mod reference {
     use super::{BLOCK, TAIL};
     use crate::kernel::Motion;
