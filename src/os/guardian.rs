@@ -67,7 +67,7 @@ fn c_string(path: &Path) -> io::Result<CString> {
 /// parent's process group reaches it.
 #[derive(Debug)]
 pub(super) struct Guardian {
-    child: libc::pid_t,
+    pub(super) child: libc::pid_t,
     /// The parent's end of the socket. Shut down when the guardian is dropped, or closed by the kernel.
     line: UnixStream,
     /// What the child is to do.
@@ -79,14 +79,14 @@ impl Guardian {
     /// goes on past steps that fail.
     pub(super) fn post(undo: &[Undo]) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
-        let ends = Ends { ours: line.as_raw_fd(), theirs: theirs.as_raw_fd() };
+        let ends = [&line, &theirs].map(AsRawFd::as_raw_fd);
         // Allocated here, because the child must not allocate.
         let mut report = vec![0; undo.len()];
         let signals = Blocked::all()?;
         // SAFETY: the child makes only system calls that are safe after fork, and never returns.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            ends.guard(undo, &mut report);
+            guard(ends, undo, &mut report);
         }
         drop(signals);
         drop(theirs);
@@ -116,12 +116,6 @@ impl Guardian {
         left.retain(|step| report.next().map_or_else(|| !step.done(), |done| done == 0));
         left.iter().map(Undo::to_string).collect()
     }
-
-    /// Returns the child's process number, for a test that kills it.
-    #[cfg(test)]
-    pub(super) fn child(&self) -> libc::pid_t {
-        self.child
-    }
 }
 
 impl Drop for Guardian {
@@ -141,39 +135,31 @@ impl Drop for Guardian {
 const TRIES: u32 = 200;
 const BETWEEN: i64 = 10_000_000;
 
-/// The descriptors of the socket's two ends.
-struct Ends {
-    ours: RawFd,
-    theirs: RawFd,
-}
-
-impl Ends {
-    /// Runs the child: says that it is ready, waits until the socket closes, restores everything, reports
-    /// by a byte per step which steps were done, and exits.
-    fn guard(&self, undo: &[Undo], report: &mut [u8]) -> ! {
-        let mut byte = [0_u8; 1];
-        // SAFETY: the descriptors are open copies of the parent's, the buffers belong to this frame,
-        // and each call is safe between fork and exec (signal-safety(7)).
-        unsafe {
-            libc::setsid();
-            // A copy of the parent's end, left open in this child or in that of another guardian, would keep
-            // the socket from closing.
-            libc::close(self.ours);
-            for (first, last) in [(0, self.theirs - 1), (self.theirs + 1, RawFd::MAX)] {
-                // Linux before 5.9 lacks this call; the descriptors then stay open.
-                libc::syscall(libc::SYS_close_range, first, last, 0);
-            }
-            libc::write(self.theirs, byte.as_ptr().cast(), 1);
-            while libc::read(self.theirs, byte.as_mut_ptr().cast(), 1) < 0
-                && *libc::__errno_location() == libc::EINTR
-            {}
-            for (step, done) in undo.iter().zip(&mut *report) {
-                *done = step.done().into();
-            }
-            // Nobody reads this if the parent was killed; SIGPIPE is blocked.
-            libc::write(self.theirs, report.as_ptr().cast(), report.len());
-            libc::_exit(0)
+/// Runs the child, between the socket's two ends: says that it is ready, waits until the socket closes, restores
+/// everything, reports by a byte per step which steps were done, and exits.
+fn guard([ours, theirs]: [RawFd; 2], undo: &[Undo], report: &mut [u8]) -> ! {
+    let mut byte = [0_u8; 1];
+    // SAFETY: the descriptors are open copies of the parent's, the buffers belong to this frame,
+    // and each call is safe between fork and exec (signal-safety(7)).
+    unsafe {
+        libc::setsid();
+        // A copy of the parent's end, left open in this child or in that of another guardian, would keep
+        // the socket from closing.
+        libc::close(ours);
+        for (first, last) in [(0, theirs - 1), (theirs + 1, RawFd::MAX)] {
+            // Linux before 5.9 lacks this call; the descriptors then stay open.
+            libc::syscall(libc::SYS_close_range, first, last, 0);
         }
+        libc::write(theirs, byte.as_ptr().cast(), 1);
+        while libc::read(theirs, byte.as_mut_ptr().cast(), 1) < 0
+            && *libc::__errno_location() == libc::EINTR
+        {}
+        for (step, done) in undo.iter().zip(&mut *report) {
+            *done = step.done().into();
+        }
+        // Nobody reads this if the parent was killed; SIGPIPE is blocked.
+        libc::write(theirs, report.as_ptr().cast(), report.len());
+        libc::_exit(0)
     }
 }
 
@@ -332,7 +318,7 @@ mod tests {
         let undo = [Undo::write(&file, 0, b"old").unwrap(), refused.clone()];
         let mut guardian = Guardian::post(&undo).unwrap();
         // SAFETY: the process is a child of this process and has not been waited for.
-        unsafe { libc::kill(guardian.child(), libc::SIGKILL) };
+        unsafe { libc::kill(guardian.child, libc::SIGKILL) };
         assert_eq!(guardian.relieve(), [refused.to_string()]);
         assert_eq!(std::fs::read_to_string(file).unwrap(), "old");
     }

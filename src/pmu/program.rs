@@ -54,24 +54,20 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             fixed: [false; FIXED],
             before: Before { select: [0; MOST], fixed: 0, control: 0, offcore: None },
         };
-        this.take_over();
+        if let Some(control) = this.registers.control {
+            this.before.control = this.read_register(control);
+            this.write_register(control, 0);
+        }
+        for n in 0..this.general_counters() {
+            let select = this.registers.select(n);
+            this.before.select[usize::from(n)] = this.read_register(select);
+            this.write_register(select, 0);
+        }
+        if this.fixed_counters() > 0 {
+            this.before.fixed = this.read_register(FIXED_CONTROL);
+            this.write_register(FIXED_CONTROL, 0);
+        }
         this
-    }
-
-    fn take_over(&mut self) {
-        if let Some(control) = self.registers.control {
-            self.before.control = self.read_register(control);
-            self.write_register(control, 0);
-        }
-        for n in 0..self.general_counters() {
-            let select = self.registers.select(n);
-            self.before.select[usize::from(n)] = self.read_register(select);
-            self.write_register(select, 0);
-        }
-        if self.fixed_counters() > 0 {
-            self.before.fixed = self.read_register(FIXED_CONTROL);
-            self.write_register(FIXED_CONTROL, 0);
-        }
     }
 
     /// Returns the number of usable general counters.
@@ -113,8 +109,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         if self.capabilities.maker != Maker::Intel {
             return Err(ProgramError::NoOffcore { wanted });
         }
-        let held = self.offcore().find(|&held| held != wanted);
-        match held {
+        match self.offcore().find(|&held| held != wanted) {
             Some(held) => Err(ProgramError::Offcore { wanted, held }),
             None => Ok(()),
         }

@@ -6,6 +6,8 @@
 //!    All other facts come from the vendor's base, or from a core that the source says is the same.
 //!
 //!    ```text
+//!    const ZEN_6_EVENTS: EventTable = list("Zen 6", "ZEN6", "amdzen6 v1");
+//!
 //!    const ZEN_6: Core = Core {
 //!        name: "Zen 6",
 //!        vectors: Vectors::Avx512,

@@ -115,7 +115,7 @@ fn without_its_guardian_the_register_is_put_back_all_the_same() {
     let mock = Mock::new("orphan");
     let off = off(&mock.root());
     // SAFETY: the process is a child of this process and has not been waited for.
-    unsafe { libc::kill(off._guardian.child(), libc::SIGKILL) };
+    unsafe { libc::kill(off._guardian.child, libc::SIGKILL) };
     drop(off);
     assert_eq!(mock.value(), BEFORE);
 }
