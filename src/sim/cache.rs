@@ -103,13 +103,12 @@ impl Cache {
 
     /// Returns the counts per set; empty without [`with_heat`](Self::with_heat).
     pub fn heat(&self) -> &[SetCounters] {
-        self.level.heat()
+        &self.level.heat
     }
 
     /// Returns the lines in the cache, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = u64> + '_ {
-        let entries = self.level.entries();
-        let held = entries.iter().filter(|&&entry| entry != EMPTY);
+        let held = self.level.entries.iter().filter(|&&entry| entry != EMPTY);
         held.map(|entry| entry >> FLAG_BITS)
     }
 
@@ -173,8 +172,7 @@ impl Cache {
     /// Returns the first and the last line of a reference.
     #[inline]
     pub(super) fn lines_of(&self, reference: Reference) -> [u64; 2] {
-        let geometry = self.geometry();
-        [reference.address, reference.last()].map(|address| geometry.line_of(address))
+        reference.lines(self.geometry().offset_bits())
     }
 
     pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
@@ -194,11 +192,6 @@ impl Cache {
             Kept::LruOfEight(policy) => self.level.write_back(policy, line),
             kept => with!(kept, policy => self.level.write_back(policy, line)),
         }
-    }
-
-    /// Counts a write-back for the hierarchy, which has removed or cleaned the dirty copy itself.
-    pub(super) fn count_write_back(&mut self) {
-        self.level.lines.write_backs += 1;
     }
 }
 
@@ -284,15 +277,11 @@ impl Tlb {
 
     /// Returns the STLB's hits and misses, of references that missed the dTLB; zeros without an STLB.
     pub fn second(&self) -> Outcomes {
-        let counters = self.second.as_ref().map(Cache::counters);
-        counters.map_or_else(Outcomes::default, |counters| counters.reads)
+        self.second.as_ref().map(|second| second.counters().reads).unwrap_or_default()
     }
 
     /// Returns the number of page walks: references that missed every TLB.
     pub fn walks(&self) -> u64 {
-        match &self.second {
-            Some(second) => second.counters().reads.misses,
-            None => self.first().misses,
-        }
+        self.second.as_ref().unwrap_or(&self.first).counters().reads.misses
     }
 }

@@ -113,15 +113,9 @@ impl Parts {
     fn take_tlb(&mut self, name: &str, what: &str) -> Result<(), String> {
         let numbers: Option<Vec<u64>> = what.split('/').map(number).collect();
         match (name, numbers.as_deref()) {
-            ("dtlb", Some(&[entries, ways])) => {
-                self.tlb = Some([entries, ways, 4096]);
-            }
-            ("dtlb", Some(&[entries, ways, page])) => {
-                self.tlb = Some([entries, ways, page]);
-            }
-            ("stlb", Some(&[entries, ways])) => {
-                self.second = Some([entries, ways]);
-            }
+            ("dtlb", Some(&[entries, ways])) => self.tlb = Some([entries, ways, 4096]),
+            ("dtlb", Some(&[entries, ways, page])) => self.tlb = Some([entries, ways, page]),
+            ("stlb", Some(&[entries, ways])) => self.second = Some([entries, ways]),
             _ => return Err(ENTRIES.to_owned()),
         }
         Ok(())
@@ -134,10 +128,8 @@ impl Parts {
             return Err(format!("L1d or L1 is missing; {NAMES}"));
         }
         if levels.len() < given {
-            return Err(format!(
-                "L{} is missing, but a level behind it is given",
-                levels.len() + 1
-            ));
+            let missing = levels.len() + 1;
+            return Err(format!("L{missing} is missing, but a level behind it is given"));
         }
         let tlb = match (self.tlb, self.second) {
             (None, None) => None,
@@ -245,9 +237,8 @@ fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
             level.prefetchers.push(Prefetcher::Streamer { ahead: lines as u8 });
         }
         (name, None) if name.starts_with("qlru") => {
-            let qlru = name.parse();
-            cache.replacement =
-                Replacement::Qlru(qlru.map_err(|error| format!("`{option}`: {error}"))?);
+            let qlru = name.parse().map_err(|error| format!("`{option}`: {error}"))?;
+            cache.replacement = Replacement::Qlru(qlru);
         }
         _ => return Err(wrong()),
     }
@@ -338,20 +329,14 @@ impl fmt::Display for HierarchyDesign {
         if let Instructions::Own(design) = &self.instructions {
             write!(f, "L1i={design},")?;
         }
-        let first = match self.instructions {
-            Instructions::Shared => "L1",
-            _ => "L1d",
-        };
-        for (index, level) in self.levels.iter().enumerate() {
-            match index {
-                0 => write!(f, "{first}={level}")?,
-                _ => write!(f, ",L{}={level}", index + 1)?,
+        let data = if self.instructions == Instructions::Shared { "" } else { "d" };
+        for (number, level) in (1..).zip(&self.levels) {
+            match number {
+                1 => write!(f, "L1{data}={level}")?,
+                _ => write!(f, ",L{number}={level}")?,
             }
         }
-        match &self.tlb {
-            Some(tlb) => write!(f, ",{tlb}"),
-            None => Ok(()),
-        }
+        self.tlb.iter().try_for_each(|tlb| write!(f, ",{tlb}"))
     }
 }
 
@@ -361,10 +346,8 @@ impl fmt::Display for TlbDesign {
         let (first, second) = self.levels();
         let page = Short(first.line());
         write!(f, "dTLB={}/{}/{page}", first.lines(), first.ways())?;
-        match second {
-            Some(second) => write!(f, ",STLB={}/{}", second.lines(), second.ways()),
-            None => Ok(()),
-        }
+        let mut second = second.iter();
+        second.try_for_each(|second| write!(f, ",STLB={}/{}", second.lines(), second.ways()))
     }
 }
 

@@ -73,7 +73,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     pub(super) design: Design,
-    entries: Box<[Entry]>,
+    pub(super) entries: Box<[Entry]>,
     /// For each set, the entry of the line that the program used last, if using this line again changes
     /// nothing; otherwise [`EMPTY`].
     newest: Box<[Entry]>,
@@ -89,7 +89,7 @@ pub(super) struct Level {
     outcomes: [[u64; 2]; Op::COUNT],
     /// The counts of lines. Its outcomes are not used, and its bus writes exclude the write-backs.
     pub(super) lines: Counters,
-    heat: Option<Box<[SetCounters]>>,
+    pub(super) heat: Box<[SetCounters]>,
 }
 
 impl Level {
@@ -114,20 +114,15 @@ impl Level {
             plain: write_back && allocate,
             outcomes: [[0; 2]; Op::COUNT],
             lines: Counters::default(),
-            heat: None,
+            heat: Box::default(),
         }
     }
 
     pub(super) fn warm(&mut self) {
-        let sets = self.design.geometry.sets() as usize;
-        self.heat = Some(vec![SetCounters::default(); sets].into_boxed_slice());
+        self.heat = vec![SetCounters::default(); self.newest.len()].into_boxed_slice();
         self.plain = false;
         // A repeated reference would not be counted per set.
         self.forget_newest();
-    }
-
-    pub(super) fn heat(&self) -> &[SetCounters] {
-        self.heat.as_deref().unwrap_or_default()
     }
 
     pub(super) fn counters(&self) -> Counters {
@@ -145,13 +140,7 @@ impl Level {
     pub(super) fn forget_counts(&mut self) {
         self.outcomes = [[0; 2]; Op::COUNT];
         self.lines = Counters::default();
-        if let Some(heat) = &mut self.heat {
-            heat.fill(SetCounters::default());
-        }
-    }
-
-    pub(super) fn entries(&self) -> &[Entry] {
-        &self.entries
+        self.heat.fill(SetCounters::default());
     }
 
     pub(super) fn holds(&self, line: u64) -> bool {
@@ -181,11 +170,11 @@ impl Level {
     /// nothing. This is by far the most common case in the traces of programs.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
-        let line = reference.address >> self.line_bits;
+        let [line, last] = reference.lines(self.line_bits);
         // A load may find the line dirty or clean; a store must find it dirty.
         let either = if reference.op.writes() { 0 } else { DIRTY };
         self.newest[self.set_of(line)] | either == line << FLAG_BITS | DIRTY
-            && reference.last() >> self.line_bits == line
+            && last == line
             && reference.op != Op::NonTemporalStore
     }
 
@@ -235,24 +224,16 @@ impl Level {
             self.pass(policy, reference);
             return false;
         }
-        let first = reference.address >> self.line_bits;
-        let last = reference.last() >> self.line_bits;
+        let [first, last] = reference.lines(self.line_bits);
         let write = reference.op.writes();
         let hit = self.access(policy, first, write).hit();
-        if first == last {
-            return hit;
-        }
-        hit & self.split(policy, first + 1, last, write)
+        hit & (first == last || self.split(policy, first + 1, last, write))
     }
 
     /// Looks up several lines; the reference hits if every line is in the cache.
     #[inline(never)]
     fn split<P: Policy>(&mut self, policy: &mut P, first: u64, last: u64, write: bool) -> bool {
-        let mut hit = true;
-        for line in first..=last {
-            hit &= self.access_any(policy, line, write).hit();
-        }
-        hit
+        (first..=last).fold(true, |hit, line| hit & self.access_any(policy, line, write).hit())
     }
 
     /// Counts a reference.
@@ -270,7 +251,8 @@ impl Level {
     /// Serves a non-temporal store: its lines are removed, and it goes on to the next level.
     #[cold]
     fn pass<P: Policy>(&mut self, policy: &mut P, reference: Reference) {
-        for line in reference.address >> self.line_bits..=reference.last() >> self.line_bits {
+        let [first, last] = reference.lines(self.line_bits);
+        for line in first..=last {
             if let Some(Evicted { dirty: true, .. }) = self.remove(policy, line) {
                 self.lines.write_backs += 1;
             }
@@ -308,14 +290,17 @@ impl Level {
         let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         let key = line << FLAG_BITS;
-        if let Some(heat) = &mut self.heat {
-            heat[set].accesses += 1;
-            heat[set].misses += u64::from(find(entries, key).is_none());
+        if let Some(heat) = self.heat.get_mut(set) {
+            heat.accesses += 1;
+            heat.misses += u64::from(find(entries, key).is_none());
         }
         let (way, replaced) = if write && !self.allocate {
             match policy.hit(set, entries, key) {
                 Some(way) => (way, None),
-                None => return self.around(),
+                None => {
+                    self.lines.bus_writes += 1;
+                    return Outcome::new(false, false, true, EMPTY);
+                }
             }
         } else {
             policy.reach(set, entries, key)
@@ -344,12 +329,6 @@ impl Level {
             self.lines.bus_writes += 1;
         }
         !self.write_back
-    }
-
-    /// Passes a store on whose line is not in the cache.
-    fn around(&mut self) -> Outcome {
-        self.lines.bus_writes += 1;
-        Outcome::new(false, false, true, EMPTY)
     }
 
     /// Counts a fill that replaced `old`.

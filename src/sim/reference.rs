@@ -1,6 +1,6 @@
 //! Memory references, which are the input of every simulation, and the counts of a simulation.
 
-use core::ops::{Add, AddAssign};
+use core::ops::Add;
 
 use crate::kernel::{Access, Kind};
 
@@ -90,8 +90,13 @@ impl Reference {
     /// Returns the address of the last byte; of the first byte if `bytes` is 0.
     #[inline]
     pub const fn last(&self) -> u64 {
-        let more = self.bytes.saturating_sub(1);
-        self.address.saturating_add(more as u64)
+        self.address.saturating_add(self.bytes.saturating_sub(1) as u64)
+    }
+
+    /// Returns the numbers of the first and the last line of `1 << line_bits` bytes that the reference touches.
+    #[inline(always)]
+    pub(super) const fn lines(&self, line_bits: u32) -> [u64; 2] {
+        [self.address >> line_bits, self.last() >> line_bits]
     }
 }
 
@@ -178,12 +183,6 @@ impl Add for Outcomes {
 
     fn add(self, other: Self) -> Self {
         Outcomes { hits: self.hits + other.hits, misses: self.misses + other.misses }
-    }
-}
-
-impl AddAssign for Outcomes {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
     }
 }
 

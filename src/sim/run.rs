@@ -30,14 +30,20 @@ struct Places<const USUAL: bool = false> {
 
 /// Serves the references that need more than a count of hits.
 pub(super) trait Others {
+    /// Serves a reference that touches any number of lines.
+    fn in_several(&mut self, reference: &Reference);
+
     /// Serves a reference that touches one line.
-    fn in_one(&mut self, line: u64, reference: &Reference);
+    #[inline(always)]
+    fn in_one(&mut self, _line: u64, reference: &Reference) {
+        self.in_several(reference);
+    }
 
     /// Serves a reference that touches two lines, and changes nothing at the first.
-    fn in_last(&mut self, last: u64, reference: &Reference);
-
-    /// Serves a reference that touches several lines.
-    fn in_several(&mut self, reference: &Reference);
+    #[inline(always)]
+    fn in_last(&mut self, _last: u64, reference: &Reference) {
+        self.in_several(reference);
+    }
 }
 
 /// The lines used last in their sets.
@@ -105,7 +111,7 @@ impl Shape {
                     some.add(reference.op);
                     continue;
                 }
-                let [first, last] = places.lines(reference);
+                let [first, last] = reference.lines(places.line_bits());
                 if first == last {
                     recent.uses(reference.op, first);
                     others.in_one(first, reference);
@@ -150,13 +156,6 @@ impl<const USUAL: bool> Places<USUAL> {
     fn of(self, address: u64) -> usize {
         let mask = if USUAL { 63 } else { self.mask };
         (address >> self.line_bits() & mask) as usize % PLACES
-    }
-
-    /// Returns the first and the last line of a reference.
-    #[inline(always)]
-    fn lines(self, reference: &Reference) -> [u64; 2] {
-        let bits = self.line_bits();
-        [reference.address >> bits, reference.last() >> bits]
     }
 
     /// Returns the start of a line that is never at this place, because it belongs to another one.

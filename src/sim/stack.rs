@@ -9,10 +9,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::geometry::{Geometry, GeometryError};
+use super::policy::EMPTY;
 use super::reference::Reference;
-
-/// No line.
-const EMPTY: u64 = u64::MAX;
 
 /// LRU caches with the same number of sets and every number of ways up to a maximum.
 ///
@@ -64,12 +62,8 @@ impl Stack {
     /// Serves one reference in all caches. Returns the number of ways that a cache needs for a hit; if
     /// no cache hit, this exceeds the maximum.
     pub fn reference(&mut self, reference: Reference) -> usize {
-        let first = self.geometry.line_of(reference.address);
-        let last = self.geometry.line_of(reference.last());
-        let mut depth = self.access(first);
-        for line in first + 1..=last {
-            depth = depth.max(self.access(line));
-        }
+        let [first, last] = reference.lines(self.geometry.offset_bits());
+        let depth = (first..=last).fold(0, |depth, line| self.access(line).max(depth));
         self.depths[depth] += 1;
         depth + 1
     }

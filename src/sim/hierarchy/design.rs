@@ -164,12 +164,8 @@ impl HierarchyDesign {
             return Err(HierarchyError::Large(self.lines()));
         }
         let twice = |level: &LevelDesign| {
-            let kinds = level.prefetchers.iter().enumerate();
-            kinds.into_iter().any(|(index, prefetcher)| {
-                let kind = core::mem::discriminant(prefetcher);
-                let before = level.prefetchers[..index].iter();
-                before.map(core::mem::discriminant).any(|other| other == kind)
-            })
+            let kinds: Vec<_> = level.prefetchers.iter().map(core::mem::discriminant).collect();
+            (1..kinds.len()).any(|index| kinds[..index].contains(&kinds[index]))
         };
         if let Some(index) = self.levels.iter().position(twice) {
             return Err(HierarchyError::Prefetcher(index + 1));

@@ -156,7 +156,7 @@ impl Hierarchy {
 
     /// Returns the counts of a level of data, L1d being 0; zeros beyond the last level.
     pub fn counters(&self, level: usize) -> Counters {
-        self.levels.get(level).map_or_else(Counters::default, |level| level.cache.counters())
+        self.levels.get(level).map(|level| level.cache.counters()).unwrap_or_default()
     }
 
     /// Returns the TLBs.
@@ -194,10 +194,9 @@ impl Hierarchy {
                 lines.insert(whole.line_of(line * bytes));
             });
         }
-        for _ in &lines {
-            self.levels[last].cache.count_write_back();
-        }
-        lines.len() as u64
+        let written = lines.len() as u64;
+        self.levels[last].cache.level.lines.write_backs += written;
+        written
     }
 
     /// Serves one reference and returns whether it hit in L1. Ignored fetches count as hits.

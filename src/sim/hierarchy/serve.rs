@@ -63,10 +63,7 @@ impl Hierarchy {
     /// Serves a reference that touches other lines than those used last in their sets.
     #[inline]
     fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
-        match self.apart {
-            false => self.serve(side, reference),
-            true => self.serve_inwards(side, reference),
-        }
+        if self.apart { self.serve_inwards(side, reference) } else { self.serve(side, reference) }
     }
 
     /// Goes from level to level until one holds all lines. Returns whether the reference hit in L1.
@@ -140,10 +137,9 @@ impl Hierarchy {
 
     /// Looks up the lines of a reference in a level, and brings in the missing ones.
     fn look_up(&mut self, side: Side, depth: usize, reference: Reference, write: bool) -> Answer {
-        let geometry = self.at(side, depth).geometry();
-        let first = geometry.line_of(reference.address);
+        let [first, last] = self.at(side, depth).lines_of(reference);
         let mut answer = Answer::default();
-        for line in first..=geometry.line_of(reference.last()) {
+        for line in first..=last {
             let outcome = self.at_mut(side, depth).access(line, write);
             if !outcome.hit() {
                 answer.missed |= bit(line - first);
@@ -152,8 +148,7 @@ impl Hierarchy {
             if let Some(evicted) = outcome.evicted() {
                 self.evicted(side, depth, evicted);
             }
-            let watched = reference.op != Op::Fetch && !self.levels[depth].engines.is_empty();
-            if watched {
+            if reference.op != Op::Fetch && !self.levels[depth].engines.is_empty() {
                 let fresh = !outcome.hit() || outcome.by_prefetch();
                 self.prefetch(depth, reference.address, line, fresh);
             }
@@ -164,10 +159,9 @@ impl Hierarchy {
     /// Looks up, in an exclusive level, the lines of a reference that the level before missed. A line
     /// found here moves to the level before, where its place has been made.
     fn move_up(&mut self, side: Side, depth: usize, reference: Reference, wanted: u64) -> Answer {
-        let geometry = self.at(side, depth).geometry();
-        let first = geometry.line_of(reference.address);
+        let [first, last] = self.at(side, depth).lines_of(reference);
         let mut answer = Answer::default();
-        for line in first..=geometry.line_of(reference.last()) {
+        for line in first..=last {
             if wanted & bit(line - first) == 0 {
                 continue;
             }
@@ -210,7 +204,7 @@ impl Hierarchy {
             let bytes = self.levels[depth].cache.geometry().line();
             dirty |= self.remove_before(depth, address, bytes);
             if dirty && !evicted.dirty {
-                self.levels[depth].cache.count_write_back();
+                self.levels[depth].cache.level.lines.write_backs += 1;
             }
         }
         for next in depth + 1..self.levels.len() {
@@ -257,8 +251,7 @@ impl Hierarchy {
     fn settle(&mut self, depth: usize) {
         while let Some(place) = self.victims.iter().position(|victim| victim.depth <= depth) {
             let Victim { depth, line } = self.victims.swap_remove(place);
-            let inserted = self.levels[depth].cache.insert(line.line, line.dirty, false);
-            if let Some(evicted) = inserted {
+            if let Some(evicted) = self.levels[depth].cache.insert(line.line, line.dirty, false) {
                 self.evicted(Side::Data, depth, evicted);
             }
         }
@@ -323,7 +316,7 @@ impl Hierarchy {
         for line in geometry.line_of(reference.address)..=geometry.line_of(reference.last()) {
             let first = line << geometry.offset_bits();
             if self.remove_before(self.levels.len(), first, geometry.line()) {
-                self.levels[last].cache.count_write_back();
+                self.levels[last].cache.level.lines.write_backs += 1;
             }
         }
         self.levels[0].cache.level.count(reference.op, false);
@@ -404,11 +397,8 @@ impl<'a> Eights<'a> {
     /// Returns the level that an operation enters, and the levels behind it.
     #[inline(always)]
     fn enter(&mut self, op: Op) -> Option<(&mut Eight<'a>, &mut [Eight<'a>])> {
-        let first = match op {
-            Op::Fetch => self.instructions.as_mut()?,
-            _ => &mut self.data,
-        };
-        Some((first, &mut self.behind))
+        let own = if op == Op::Fetch { self.instructions.as_mut()? } else { &mut self.data };
+        Some((own, &mut self.behind))
     }
 }
 
@@ -436,16 +426,6 @@ impl Others for Eights<'_> {
 }
 
 impl Others for Hierarchy {
-    #[inline(always)]
-    fn in_one(&mut self, _: u64, reference: &Reference) {
-        self.serve_unwatched(*reference);
-    }
-
-    #[inline(always)]
-    fn in_last(&mut self, _: u64, reference: &Reference) {
-        self.serve_unwatched(*reference);
-    }
-
     #[inline(always)]
     fn in_several(&mut self, reference: &Reference) {
         self.serve_unwatched(*reference);

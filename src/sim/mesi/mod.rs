@@ -167,8 +167,7 @@ impl Mesi {
     /// # Panics
     /// If `core` does not exist.
     pub fn read(&mut self, core: usize, line: u64) -> u64 {
-        let copy = self.local(core, line, Event::LocalRead);
-        copy.value
+        self.local(core, line, Event::LocalRead).value
     }
 
     /// Writes a line on a core, as a store or an atomic operation, and returns the previous value.
@@ -244,10 +243,7 @@ impl Mesi {
             shared = line.others(core);
         }
         let copy = &mut line.copies[core];
-        copy.state = match shared {
-            true => transition.shared,
-            false => transition.alone,
-        };
+        copy.state = if shared { transition.shared } else { transition.alone };
         copy
     }
 }

@@ -22,12 +22,7 @@ impl State {
 
     /// Returns the state's letter.
     pub const fn letter(self) -> char {
-        match self {
-            State::Modified => 'M',
-            State::Exclusive => 'E',
-            State::Shared => 'S',
-            State::Invalid => 'I',
-        }
+        ['M', 'E', 'S', 'I'][self as usize]
     }
 
     /// Returns whether no other cache may hold the line.
@@ -57,12 +52,7 @@ impl Event {
 
     /// Returns the event in words.
     pub const fn name(self) -> &'static str {
-        match self {
-            Event::LocalRead => "local read",
-            Event::LocalWrite => "local write",
-            Event::RemoteRead => "remote read",
-            Event::RemoteWrite => "remote write",
-        }
+        ["local read", "local write", "remote read", "remote write"][self as usize]
     }
 }
 

@@ -258,8 +258,7 @@ impl Eight<'_> {
     ) {
         let mut level = self;
         loop {
-            let last = reference.last() >> level.line_bits;
-            let mut line = reference.address >> level.line_bits;
+            let [mut line, last] = reference.lines(level.line_bits);
             let mut hit = true;
             loop {
                 if !level.hit(line, write) {

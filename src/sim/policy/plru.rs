@@ -30,20 +30,6 @@ impl Trees {
         }
     }
 
-    /// Makes every node above `way` point to its other half.
-    #[inline]
-    fn point_away(&mut self, set: usize, way: usize) {
-        let nodes = &mut self.nodes[set * self.words..][..self.words];
-        let mut node = way + (1 << self.levels);
-        while node > 1 {
-            let right = (node & 1) as u64;
-            node /= 2;
-            let bit = 1 << (node % 64);
-            let word = &mut nodes[node / 64];
-            *word = if right == 1 { *word & !bit } else { *word | bit };
-        }
-    }
-
     /// Returns the way that the tree points to. If the number of ways is not a power of two, skips
     /// halves that contain no way.
     #[inline]
@@ -62,15 +48,24 @@ impl Trees {
 }
 
 impl Policy for Trees {
+    /// Makes every node above `way` point to its other half.
     #[inline]
     fn used(&mut self, set: usize, way: usize) {
-        self.point_away(set, way);
+        let nodes = &mut self.nodes[set * self.words..][..self.words];
+        let mut node = way + (1 << self.levels);
+        while node > 1 {
+            let right = node & 1;
+            node /= 2;
+            let bit = 1 << (node % 64);
+            let word = &mut nodes[node / 64];
+            *word = if right == 1 { *word & !bit } else { *word | bit };
+        }
     }
 
     #[inline]
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
         let way = empty(entries).unwrap_or_else(|| self.pointed_to(set));
-        self.point_away(set, way);
+        self.used(set, way);
         way
     }
 }
@@ -90,45 +85,33 @@ impl Bits {
         Bits { used: vec![0; sets * words].into_boxed_slice(), words, ways }
     }
 
+    /// Returns the lowest way whose bit is clear; way 0 if there is only one way.
+    #[inline]
+    fn lowest_clear(&self, set: usize) -> usize {
+        let words = &self.used[set * self.words..][..self.words];
+        let clear = words.iter().position(|&word| word != u64::MAX);
+        let way = clear.map(|index| index * 64 + words[index].trailing_ones() as usize);
+        way.unwrap_or(usize::MAX).min(self.ways - 1)
+    }
+}
+
+impl Policy for Bits {
     /// Sets the bit of `way`; clears all other bits if all are set then.
     #[inline]
-    fn set_bit(&mut self, set: usize, way: usize) {
+    fn used(&mut self, set: usize, way: usize) {
         let words = &mut self.used[set * self.words..][..self.words];
         words[way / 64] |= 1 << (way % 64);
-        let mut set_bits = 0;
-        for word in words.iter() {
-            set_bits += word.count_ones() as usize;
-        }
-        if set_bits == self.ways {
+        let set_bits: u32 = words.iter().map(|word| word.count_ones()).sum();
+        if set_bits as usize == self.ways {
             words.fill(0);
             words[way / 64] = 1 << (way % 64);
         }
     }
 
-    /// Returns the lowest way whose bit is clear; way 0 if there is only one way.
-    #[inline]
-    fn lowest_clear(&self, set: usize) -> usize {
-        let words = &self.used[set * self.words..][..self.words];
-        for (index, word) in words.iter().enumerate() {
-            if *word != u64::MAX {
-                let way = index * 64 + word.trailing_ones() as usize;
-                return way.min(self.ways - 1);
-            }
-        }
-        self.ways - 1
-    }
-}
-
-impl Policy for Bits {
-    #[inline]
-    fn used(&mut self, set: usize, way: usize) {
-        self.set_bit(set, way);
-    }
-
     #[inline]
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
         let way = empty(entries).unwrap_or_else(|| self.lowest_clear(set));
-        self.set_bit(set, way);
+        self.used(set, way);
         way
     }
 }
@@ -142,7 +125,7 @@ mod tests {
         let mut trees = Trees::new(2, 8);
         let order: [usize; 8] = core::array::from_fn(|_| {
             let way = trees.pointed_to(1);
-            trees.point_away(1, way);
+            trees.used(1, way);
             way
         });
         assert_eq!(order, [0, 4, 2, 6, 1, 5, 3, 7]);
@@ -159,7 +142,7 @@ mod tests {
                 let way = trees.pointed_to(0);
                 assert!(way < ways);
                 seen[way] = true;
-                trees.point_away(0, way);
+                trees.used(0, way);
                 assert_ne!(trees.pointed_to(0), way, "{ways} ways");
             }
             assert!(seen.iter().all(|&seen| seen), "{ways} ways");
@@ -172,12 +155,12 @@ mod tests {
             let mut bits = Bits::new(3, ways);
             for way in 0..ways - 1 {
                 assert_eq!(bits.lowest_clear(2), way);
-                bits.set_bit(2, way);
+                bits.used(2, way);
             }
             // All bits but the last are set; using the last way clears the others.
-            bits.set_bit(2, ways - 1);
+            bits.used(2, ways - 1);
             assert_eq!(bits.lowest_clear(2), 0);
-            bits.set_bit(2, 0);
+            bits.used(2, 0);
             assert_eq!(bits.lowest_clear(2), 1);
         }
     }

@@ -7,10 +7,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{EMPTY, Entry, Policy};
+use super::{EMPTY, Entry, Policy, empty};
 use crate::pattern::Rng;
 
 /// A policy of the family.
@@ -101,47 +102,40 @@ impl FromStr for Qlru {
 
     fn from_str(text: &str) -> Result<Self, ParseQlruError> {
         let text = text.to_ascii_uppercase();
-        let mut parts = text.split('_').map(str::as_bytes);
-        let mut next = || parts.next().ok_or(ParseQlruError::Form);
+        let parts: Vec<&[u8]> = text.split('_').map(str::as_bytes).collect();
         let digit = |byte: u8| byte - b'0';
 
-        let b"QLRU" = next()? else {
-            return Err(ParseQlruError::Form);
+        let (hit, insert, place, update, on_miss_only) = match parts[..] {
+            [b"QLRU", hit, insert, place, update] => (hit, insert, place, update, false),
+            [b"QLRU", hit, insert, place, update, b"UMO"] => (hit, insert, place, update, true),
+            _ => return Err(ParseQlruError::Form),
         };
-        let hit = match *next()? {
+        let hit = match *hit {
             [b'H', from_3 @ b'0'..=b'2', from_2 @ b'0'..=b'1'] if from_2 <= from_3 => {
                 Hit { from_3: digit(from_3), from_2: digit(from_2) }
             }
             _ => return Err(ParseQlruError::Form),
         };
-        let insert = match *next()? {
+        let insert = match *insert {
             [b'M', age @ b'0'..=b'3'] => Insert::Age(digit(age)),
             [b'M', b'R', usual @ b'1'..=b'3', rare @ b'0'..=b'2'] if rare < usual => {
                 Insert::Mostly { usual: digit(usual), rare: digit(rare) }
             }
             _ => return Err(ParseQlruError::Form),
         };
-        let place = match *next()? {
-            [b'R', b'0'] => Place::R0,
-            [b'R', b'1'] => Place::R1,
-            [b'R', b'2'] => Place::R2,
+        let place = match place {
+            b"R0" => Place::R0,
+            b"R1" => Place::R1,
+            b"R2" => Place::R2,
             _ => return Err(ParseQlruError::Form),
         };
-        let update = match *next()? {
-            [b'U', b'0'] => Update::U0,
-            [b'U', b'1'] => Update::U1,
-            [b'U', b'2'] => Update::U2,
-            [b'U', b'3'] => Update::U3,
+        let update = match update {
+            b"U0" => Update::U0,
+            b"U1" => Update::U1,
+            b"U2" => Update::U2,
+            b"U3" => Update::U3,
             _ => return Err(ParseQlruError::Form),
         };
-        let on_miss_only = match parts.next() {
-            None => false,
-            Some(b"UMO") => true,
-            Some(_) => return Err(ParseQlruError::Form),
-        };
-        if parts.next().is_some() {
-            return Err(ParseQlruError::Form);
-        }
         if place != Place::R1 && matches!(update, Update::U2 | Update::U3) {
             return Err(ParseQlruError::NoVictim);
         }
@@ -216,7 +210,7 @@ impl Policy for Ages {
             grow_older(ages, update, None);
         }
         let empty = match place {
-            Place::R0 | Place::R1 => entries.iter().position(|&entry| entry == EMPTY),
+            Place::R0 | Place::R1 => empty(entries),
             Place::R2 => entries.iter().rposition(|&entry| entry == EMPTY),
         };
         // `U0` and `U1` leave a line of age 3 among those not used last. With a single way there is no
@@ -257,7 +251,6 @@ fn grow_older(ages: &mut [u8], update: Update, used: Option<usize>) {
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
-    use alloc::vec::Vec;
 
     use super::*;
     use crate::sim::policy::FLAG_BITS;

@@ -12,13 +12,8 @@ use crate::sim::{Op, Reference};
 /// assert_eq!(lackey::parse(b"==7== Lackey, an example Valgrind tool"), None);
 /// ```
 pub fn parse(line: &[u8]) -> Option<Reference> {
-    let (op, rest) = match line {
-        [b'I', b' ', b' ', rest @ ..] => (Op::Fetch, rest),
-        [b' ', b'L', b' ', rest @ ..] => (Op::Load, rest),
-        [b' ', b'S', b' ', rest @ ..] => (Op::Store, rest),
-        [b' ', b'M', b' ', rest @ ..] => (Op::Modify, rest),
-        _ => return None,
-    };
+    let (head, rest) = line.split_first_chunk()?;
+    let op = operation(head)?;
     let comma = rest.iter().position(|&byte| byte == b',')?;
     let (digits, size) = (&rest[..comma], rest[comma + 1..].trim_ascii_end());
     if !(1..=16).contains(&digits.len()) || size.is_empty() {
@@ -43,13 +38,7 @@ pub fn parse(line: &[u8]) -> Option<Reference> {
 pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
     // The longest such line has 3 bytes, 16 digits, a comma, 9 digits and a newline.
     let text = text.first_chunk::<32>()?;
-    let op = match text.first_chunk()? {
-        b"I  " => Op::Fetch,
-        b" L " => Op::Load,
-        b" S " => Op::Store,
-        b" M " => Op::Modify,
-        _ => return None,
-    };
+    let op = operation(text.first_chunk()?)?;
     let mut address = eight_digits(*text[3..].first_chunk()?)?;
     let mut at = 11;
     while text[at] != b',' {
@@ -71,6 +60,18 @@ pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
         at += 1;
     }
     Some((Reference { address, bytes, op }, at + 1))
+}
+
+/// Returns the operation that the first three bytes of a line name.
+#[inline]
+fn operation(head: &[u8; 3]) -> Option<Op> {
+    Some(match head {
+        b"I  " => Op::Fetch,
+        b" L " => Op::Load,
+        b" S " => Op::Store,
+        b" M " => Op::Modify,
+        _ => return None,
+    })
 }
 
 /// A word whose every byte is 1.
