@@ -115,8 +115,16 @@ impl<'m> Region<'m> {
     /// If the word does not lie inside the region.
     #[inline]
     pub fn word(&self, offset: usize) -> u64 {
-        let (word, _) = self.bytes[offset..].split_first_chunk().expect("a word inside the region");
-        u64::from_ne_bytes(*word)
+        u64::from_ne_bytes(self.array(offset))
+    }
+
+    /// Returns the `N` bytes from byte `offset` on.
+    ///
+    /// # Panics
+    /// If they do not lie inside the region.
+    #[inline]
+    pub(crate) fn array<const N: usize>(&self, offset: usize) -> [u8; N] {
+        *self.bytes[offset..].first_chunk().expect("a value inside the region")
     }
 
     /// Writes the 8-byte word at byte `offset`, which need not be aligned.
@@ -125,8 +133,7 @@ impl<'m> Region<'m> {
     /// If the word does not lie inside the region.
     #[inline]
     pub fn set_word(&mut self, offset: usize, value: u64) {
-        let (word, _) =
-            self.bytes[offset..].split_first_chunk_mut().expect("a word inside the region");
+        let word = self.bytes[offset..].first_chunk_mut().expect("a word inside the region");
         *word = value.to_ne_bytes();
     }
 

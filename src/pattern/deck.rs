@@ -96,9 +96,8 @@ impl<'m> Deck<'m> {
         if count < 2 || count > i32::MAX as usize {
             return Err(DeckError::Count(count));
         }
-        let needed = Self::needed(count, indices);
-        needed
-            .within(region.len(), |needed, region| DeckError::RegionTooSmall { needed, region })?;
+        let too_small = |needed, region| DeckError::RegionTooSmall { needed, region };
+        Self::needed(count, indices).within(region.len(), too_small)?;
         let mut deck = Deck { region, count, indices };
         deck.region.set_word(Self::SEED, seed);
         deck.region.set_word(Self::PROBE, 1);
@@ -150,9 +149,7 @@ impl<'m> Deck<'m> {
     /// If the integer does not lie inside the region.
     #[inline]
     pub fn int(&self, place: usize) -> u32 {
-        let (int, _) =
-            self.region.bytes()[place..].split_first_chunk().expect("an integer inside the region");
-        u32::from_ne_bytes(*int)
+        u32::from_ne_bytes(self.region.array(place))
     }
 
     /// The parts of the memory, borrowed separately. Crate-private: a kernel that writes the array must not
@@ -212,8 +209,8 @@ mod tests {
     #[test]
     fn every_index_stays_below_its_place_and_reaches_it() {
         let mut bytes = vec![0; 64 * 1024];
-        let deck =
-            Deck::new(Region::new(&mut bytes).unwrap(), 1000, Indices::Precomputed, 3).unwrap();
+        let region = Region::new(&mut bytes).unwrap();
+        let deck = Deck::new(region, 1000, Indices::Precomputed, 3).unwrap();
         let table: Vec<u32> = (0..1000).map(|at| deck.int(deck.table() + 4 * at)).collect();
         assert!(table.iter().zip(0..).all(|(index, place)| *index <= place));
         assert!(table.iter().zip(0..).any(|(index, place)| *index == place));
@@ -238,10 +235,7 @@ mod tests {
         assert_eq!(refused, DeckError::Count(1));
         let room = region.len();
         let refused = Deck::new(region, 1000, Indices::Generated, 1).unwrap_err();
-        let expected = DeckError::RegionTooSmall {
-            needed: Deck::span(1000, Indices::Generated),
-            region: room,
-        };
-        assert_eq!(refused, expected);
+        let needed = Deck::span(1000, Indices::Generated);
+        assert_eq!(refused, DeckError::RegionTooSmall { needed, region: room });
     }
 }

@@ -70,7 +70,7 @@ pub fn scatter(points: &mut [Point]) -> Option<[usize; CLUSTERS]> {
         let y = corner(square % SIDE) + random.next_double() * WIDTH;
         *point = Point { x, y };
     }
-    let mut set = IntSet::default();
+    let mut set = IntSet::EMPTY;
     while set.len < CLUSTERS {
         set.insert(random.next_int_below(count));
     }
@@ -88,13 +88,9 @@ struct IntSet {
     len: usize,
 }
 
-impl Default for IntSet {
-    fn default() -> Self {
-        IntSet { numbers: [0; CLUSTERS], len: 0 }
-    }
-}
-
 impl IntSet {
+    const EMPTY: IntSet = IntSet { numbers: [0; CLUSTERS], len: 0 };
+
     /// Adds a number, if there is room and the set does not contain it.
     fn insert(&mut self, number: u32) {
         if self.len < CLUSTERS && !self.numbers[..self.len].contains(&number) {
@@ -138,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_set_is_read_by_bucket_and_then_by_insertion() {
-        let mut set = IntSet::default();
+        let mut set = IntSet::EMPTY;
         (0..CLUSTERS as u32).rev().for_each(|number| set.insert(number * 64));
         set.insert(0);
         assert_eq!(set.len, CLUSTERS);

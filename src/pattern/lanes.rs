@@ -62,21 +62,18 @@ impl<'m> Lanes<'m> {
             return Err(LanesError::Lanes(lanes));
         }
         let count = lines / lanes;
-        let needed = Self::needed(lines);
         if count == 0 {
             return Err(LanesError::Layout(LayoutError::NoElements));
         }
-        needed.within(region.len(), |needed, region| {
-            LanesError::Layout(LayoutError::RegionTooSmall { needed, region })
-        })?;
+        let too_small = |needed, region| LayoutError::RegionTooSmall { needed, region };
+        Self::needed(lines).within(region.len(), too_small).map_err(LanesError::Layout)?;
         for lane in 0..lanes {
             let from = RINGS + lane * count * LINE;
             let part = &mut region.bytes_mut()[from..from + count * LINE];
             let part = Region::new(part).expect("a ring begins on a line and has one");
             let order = Order::Random { seed: seed.wrapping_add(lane as u64) };
-            let ring =
-                Ring::new(part, Layout::npad(7), count, order).map_err(LanesError::Layout)?;
-            let cursor = ring.cursor();
+            let ring = Ring::new(part, Layout::npad(7), count, order);
+            let cursor = ring.map_err(LanesError::Layout)?.cursor();
             region.set_word(lane * WORD, cursor as u64);
         }
         Ok(Lanes { region, lanes, count })

@@ -161,18 +161,15 @@ impl Layout {
             return Err(LayoutError::NoSuchWord { word: self.pointer, words });
         }
         // A rotating element wraps around inside its page, so it needs the page to itself.
-        let room = match self.turn {
-            0 => self.element,
-            _ => self.element.max(PAGE),
-        };
+        let room = if self.turn == 0 { self.element } else { self.element.max(PAGE) };
         if self.stride < room {
             return Err(LayoutError::Overlap { stride: self.stride, element: room });
         }
         if count == 0 {
             return Err(LayoutError::NoElements);
         }
-        let needed = self.needed(count);
-        needed.within(region, |needed, region| LayoutError::RegionTooSmall { needed, region })?;
+        let too_small = |needed, region| LayoutError::RegionTooSmall { needed, region };
+        self.needed(count).within(region, too_small)?;
         Ok(Elements { layout: self, count })
     }
 }
@@ -238,24 +235,17 @@ mod tests {
     #[test]
     fn impossible_layouts_are_refused_by_value() {
         let npad7 = Layout::npad(7);
-        assert_eq!(
-            npad7.spaced(32).refused(4, 4096),
-            Some(LayoutError::Overlap { stride: 32, element: 64 })
-        );
-        assert_eq!(
-            npad7.rotating().refused(4, 4096),
-            Some(LayoutError::Overlap { stride: 64, element: 4096 })
-        );
-        assert_eq!(
-            npad7.pointer_in_word(8).refused(4, 4096),
-            Some(LayoutError::NoSuchWord { word: 8, words: 8 })
-        );
-        assert_eq!(npad7.refused(0, 4096), Some(LayoutError::NoElements));
-        assert_eq!(
-            npad7.refused(65, 4096),
-            Some(LayoutError::RegionTooSmall { needed: 4160, region: 4096 })
-        );
+        for (layout, count, error) in [
+            (npad7.spaced(32), 4, LayoutError::Overlap { stride: 32, element: 64 }),
+            (npad7.rotating(), 4, LayoutError::Overlap { stride: 64, element: 4096 }),
+            (npad7.pointer_in_word(8), 4, LayoutError::NoSuchWord { word: 8, words: 8 }),
+            (npad7, 0, LayoutError::NoElements),
+            (npad7, 65, LayoutError::RegionTooSmall { needed: 4160, region: 4096 }),
+        ] {
+            assert_eq!(layout.refused(count, 4096), Some(error));
+        }
     }
+
     #[test]
     fn what_cannot_be_counted_is_refused() {
         let huge = [
@@ -266,11 +256,8 @@ mod tests {
             Layout::npad(usize::MAX / 8).rotating().spaced(usize::MAX),
         ];
         for layout in huge {
-            let refused = layout.refused(3, 4096);
-            let needed = usize::MAX;
-            let region = 4096;
-            let too_small = LayoutError::RegionTooSmall { needed, region };
-            assert_eq!(refused, Some(too_small), "{layout:?}");
+            let too_small = LayoutError::RegionTooSmall { needed: usize::MAX, region: 4096 };
+            assert_eq!(layout.refused(3, 4096), Some(too_small), "{layout:?}");
             assert_eq!(layout.span(3), usize::MAX);
         }
         assert_eq!(Layout::npad(0).pointer_in_word(usize::MAX).pointer_offset(), usize::MAX);

@@ -184,6 +184,7 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::pattern::Order;
+    use core::iter::successors;
     use std::vec;
 
     const RANDOM: Order = Order::Random { seed: 4 };
@@ -194,24 +195,11 @@ mod tests {
         let mut region = Region::new(&mut bytes).unwrap();
         let layout = Layout::npad(7).pointer_in_word(2);
         let ring = Ring::new(region.reborrow(), layout, 300, RANDOM).unwrap();
-        let mut at = ring.cursor();
-        let by_ring = (0..300)
-            .map(|_| {
-                let here = ring.offset(at);
-                at = ring.next(at);
-                here
-            })
-            .collect();
+        let all = successors(Some(ring.cursor()), |&at| Some(ring.next(at))).take(300);
+        let by_ring = all.map(|at| ring.offset(at)).collect();
         let links = Links::new(ring, link).unwrap();
-        let mut at = links.cursor();
-        let by_links = (0..300)
-            .map(|_| {
-                let here = links.place(at);
-                at = links.next(at);
-                here
-            })
-            .collect();
-        (by_ring, by_links)
+        let all = successors(Some(links.cursor()), |&at| Some(links.next(at))).take(300);
+        (by_ring, all.map(|at| links.place(at)).collect())
     }
 
     #[test]

@@ -112,13 +112,10 @@ impl Listing {
     /// Bytes after the loop: functions that it calls, code that it never reaches.
     fn behind(&self) -> Span {
         match self {
-            Listing::Straight { .. }
-            | Listing::Jumps { .. }
-            | Listing::Indirect(_)
-            | Listing::Window(_) => Span::of(0),
             Listing::Nested(calls) => calls.called(),
             Listing::Callers(callers) => callers.called(),
             Listing::Blocks(blocks) => blocks.out_of_the_way(),
+            _ => Span::of(0),
         }
     }
 
@@ -150,12 +147,9 @@ impl Listing {
     /// number of indirect jumps is not a power of two, or a jump reaches over 2 GiB.
     pub fn write(&self, into: &mut [u8]) {
         let needed = Span::of(self.bytes());
-        assert!(
-            needed.fits(into.len()),
-            "the code takes {needed}, there is room for {}",
-            into.len()
-        );
-        let mut code = Writer::new(into);
+        let room = into.len();
+        assert!(needed.fits(room), "the code takes {needed}, there is room for {room}");
+        let mut code = Writer { into, at: 0 };
         code.put(&[0x31, 0xC0]); // xor eax, eax
         code.fill(Filler::Nop1.instructions(), PROLOGUE - code.at);
         let behind = PROLOGUE + self.body() + EPILOGUE;
@@ -177,17 +171,14 @@ impl Listing {
         }
         code.put(&[0x48, 0xFF, 0xC0]); // inc rax
         code.put(&[0x48, 0x39, 0xF8]); // cmp rax, rdi
-        code.jump_if_below(PROLOGUE);
+        code.relative(&[0x0F, 0x82], PROLOGUE); // jb
         code.ret();
         debug_assert_eq!(code.at, behind);
         match self {
-            Listing::Straight { .. }
-            | Listing::Jumps { .. }
-            | Listing::Indirect(_)
-            | Listing::Window(_) => {}
             Listing::Nested(calls) => calls.write_functions(&mut code),
             Listing::Callers(callers) => callers.write_functions(&mut code),
             Listing::Blocks(blocks) => blocks.write_out_of_the_way(&mut code, PROLOGUE),
+            _ => {}
         }
         debug_assert_eq!(code.at, self.bytes());
     }
@@ -341,11 +332,7 @@ struct Writer<'a> {
     at: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(into: &'a mut [u8]) -> Self {
-        Writer { into, at: 0 }
-    }
-
+impl Writer<'_> {
     fn put(&mut self, bytes: &[u8]) {
         self.into[self.at..][..bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();
@@ -367,34 +354,8 @@ impl<'a> Writer<'a> {
         self.put(&distance.to_le_bytes());
     }
 
-    /// Writes `lea r8, [rip + ...]`: the address of `target`.
-    fn address(&mut self, target: usize) {
-        self.relative(&[0x4C, 0x8D, 0x05], target);
-    }
-
     fn call(&mut self, target: usize) {
         self.relative(&[0xE8], target);
-    }
-
-    fn jump(&mut self, target: usize) {
-        self.relative(&[0xE9], target);
-    }
-
-    fn jump_if_below(&mut self, target: usize) {
-        self.relative(&[0x0F, 0x82], target);
-    }
-
-    fn jump_if_zero(&mut self, target: usize) {
-        self.relative(&[0x0F, 0x84], target);
-    }
-
-    fn jump_if_not_zero(&mut self, target: usize) {
-        self.relative(&[0x0F, 0x85], target);
-    }
-
-    /// Writes `test rdi, rdi`: never zero, because `rdi` holds the number of rounds.
-    fn test(&mut self) {
-        self.put(&[0x48, 0x85, 0xFF]);
     }
 
     fn ret(&mut self) {

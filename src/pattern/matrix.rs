@@ -50,11 +50,8 @@ impl<'m> Matrix<'m> {
         if rows == 0 || row_bytes == 0 {
             return Err(MatrixError::Empty { rows, row_bytes });
         }
-        let needed = Span::of(row_bytes).times(rows);
-        needed.within(region.len(), |needed, region| MatrixError::RegionTooSmall {
-            needed,
-            region,
-        })?;
+        let too_small = |needed, region| MatrixError::RegionTooSmall { needed, region };
+        Span::of(row_bytes).times(rows).within(region.len(), too_small)?;
         Ok(Matrix { region, rows, row_bytes })
     }
 
@@ -149,29 +146,20 @@ impl<'m> Product<'m> {
         if side == 0 {
             return Err(ProductError::Empty);
         }
-        let needed = Product::bytes(side);
-        Span::of(needed).within(region.len(), |needed, region| ProductError::RegionTooSmall {
-            needed,
-            region,
-        })?;
+        let too_small = |needed, region| ProductError::RegionTooSmall { needed, region };
+        Span::of(Product::bytes(side)).within(region.len(), too_small)?;
         let apart = Product::matrix_bytes(side) / size_of::<f64>();
         let (mul1, rest) = region.into_f64s().split_at_mut(apart);
         let (mul2, rest) = rest.split_at_mut(apart);
         let (res, spare) = rest.split_at_mut(apart);
         let count = side * side;
-        let product = Product {
-            side,
-            mul1: &mut mul1[..count],
-            mul2: &mut mul2[..count],
-            res: &mut res[..count],
-            spare,
-        };
+        let [mul1, mul2, res] = [mul1, mul2, res].map(|matrix| &mut matrix[..count]);
         let mut rng = Rng::new(seed);
-        for factor in [&mut *product.mul1, &mut *product.mul2] {
+        for factor in [&mut *mul1, &mut *mul2] {
             factor.fill_with(|| (rng.bits() >> 53) as f64 / 1024.0 - 1.0);
         }
-        product.res.fill(0.0);
-        Ok(product)
+        res.fill(0.0);
+        Ok(Product { side, mul1, mul2, res, spare })
     }
 
     /// Number of rows, and of columns.

@@ -106,11 +106,8 @@ impl<'m> Orders<'m> {
         if count == 0 || !count.is_multiple_of(Self::BATCH) {
             return Err(OrdersError::Count(count));
         }
-        let needed = arrangement.bytes(count);
-        Span::of(needed).within(region.len(), |needed, region| OrdersError::RegionTooSmall {
-            needed,
-            region,
-        })?;
+        let too_small = |needed, region| OrdersError::RegionTooSmall { needed, region };
+        Span::of(arrangement.bytes(count)).within(region.len(), too_small)?;
         let mut orders = Orders { region, arrangement, count };
         let mut rng = Rng::new(seed);
         for index in 0..count {
@@ -149,10 +146,7 @@ impl<'m> Orders<'m> {
                 let order = index * size_of::<HotOrder>();
                 (order, order + core::mem::offset_of!(HotOrder, paid))
             }
-            Arrangement::Apart => {
-                let prices = self.count * size_of::<f64>();
-                (index * size_of::<f64>(), prices + index)
-            }
+            Arrangement::Apart => (index * size_of::<f64>(), self.count * size_of::<f64>() + index),
         }
     }
 

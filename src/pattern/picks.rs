@@ -71,8 +71,8 @@ impl<'m> Picks<'m> {
             return Err(PicksError::Count(count));
         }
         let needed = Self::span(element, count);
-        Span::of(needed)
-            .within(region.len(), |needed, region| PicksError::RegionTooSmall { needed, region })?;
+        let too_small = |needed, region| PicksError::RegionTooSmall { needed, region };
+        Span::of(needed).within(region.len(), too_small)?;
         let mut picks = Picks { region, element, count };
         for number in 0..count {
             picks.set_index(number, number);
@@ -130,10 +130,7 @@ impl<'m> Picks<'m> {
 
     /// Number of the element that index `number` picks.
     fn index(&self, number: usize) -> usize {
-        let (bytes, _) = self.region.bytes()[number * INDEX..]
-            .split_first_chunk()
-            .expect("an index inside the region");
-        u32::from_ne_bytes(*bytes) as usize / (self.element / WORD)
+        u32::from_ne_bytes(self.region.array(number * INDEX)) as usize / (self.element / WORD)
     }
 
     fn set_index(&mut self, number: usize, element: usize) {

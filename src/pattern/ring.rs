@@ -51,7 +51,11 @@ impl<'m> Ring<'m> {
         let mut ring = Ring { region, elements, cursor: 0, computed: None };
         match order {
             Order::Sequential => ring.link_along(1..count),
-            Order::Random { seed } => ring.link_random(seed),
+            Order::Random { seed } => {
+                ring.link_path(0, count, 1, &mut Rng::new(seed));
+                let is_computed = count >= computed::FROM;
+                ring.computed = is_computed.then(|| Permutation::of(count, &mut Rng::new(seed)));
+            }
             Order::RandomInBlocks { pages, seed } => ring.link_blocks(pages, seed),
             Order::Backward => ring.link_along((1..count).rev()),
             Order::Strided { elements } => {
@@ -185,9 +189,8 @@ impl<'m> Ring<'m> {
     /// Returns the ring for several threads. `None` if its words are not aligned to 8 bytes.
     pub fn share(self) -> Option<SharedRing<'m>> {
         let first = self.address_of(0);
-        let words = self.region.into_atomics();
-        let aligned = self.elements.layout().aligned();
-        aligned.then(|| SharedRing::new(words, self.elements, first))
+        let (words, elements) = (self.region.into_atomics(), self.elements);
+        elements.layout().aligned().then_some(SharedRing { words, elements, first })
     }
 
     /// Prefetches the line at `address`.
@@ -195,40 +198,19 @@ impl<'m> Ring<'m> {
         rng::fetch(core::ptr::with_exposed_provenance(address));
     }
 
-    fn pointer_place(&self, index: usize) -> usize {
-        self.elements.pointer(index)
-    }
-
     fn address_of(&self, index: usize) -> usize {
-        self.region.address() + self.pointer_place(index)
+        self.region.address() + self.elements.pointer(index)
     }
 
     fn link(&mut self, from: usize, to: usize) {
         let to = self.address_of(to) as u64;
-        self.region.set_word(self.pointer_place(from), to);
+        self.region.set_word(self.elements.pointer(from), to);
     }
 
     /// Links element 0 and then all others in the order of `rest`, and the last with element 0.
     fn link_along(&mut self, rest: impl Iterator<Item = usize>) {
-        let mut from = 0;
-        for to in rest {
-            self.link(from, to);
-            from = to;
-        }
-        self.link(from, 0);
-    }
-
-    /// Links all elements into a random cycle.
-    fn link_random(&mut self, seed: u64) {
-        let mut rng = Rng::new(seed);
-        let count = self.count();
-        if count < computed::FROM {
-            self.link_path(0, count, 1, &mut rng);
-        } else {
-            let cycle = Permutation::of(count, &mut rng);
-            self.link_computed(0, count, 1, &cycle);
-            self.computed = Some(cycle);
-        }
+        let last = self.link_run(0, rest);
+        self.link(last, 0);
     }
 
     /// Links the first elements of all runs into a random cycle, and inserts the rest of every run
@@ -240,13 +222,13 @@ impl<'m> Ring<'m> {
         for run in 0..runs {
             let first = run * elements;
             let to = first.saturating_add(elements).min(self.count());
-            let next_run = self.region.word(self.pointer_place(first));
+            let next_run = self.region.word(self.elements.pointer(first));
             let last = match path {
                 Path::Random => self.link_path(first, to, 1, &mut rng),
                 Path::Forward => self.link_run(first, 1..to - first),
                 Path::Triangular => self.link_run(first, order::triangular(to - first).skip(1)),
             };
-            self.region.set_word(self.pointer_place(last), next_run);
+            self.region.set_word(self.elements.pointer(last), next_run);
         }
     }
 
@@ -277,18 +259,25 @@ impl<'m> Ring<'m> {
     /// Every element is inserted after a random earlier one; each of the (n-1)! cycles arises
     /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
     fn link_path(&mut self, from: usize, to: usize, each: usize, rng: &mut Rng) -> usize {
+        let mut tail = from * each;
         if to - from >= computed::FROM {
             let cycle = Permutation::of(to - from, rng);
-            return self.link_computed(from, to, each, &cycle);
+            for index in 0..to - from {
+                let next = cycle.after(index, 1);
+                self.link((from + index) * each, (from + next) * each);
+                if next == 0 {
+                    tail = (from + index) * each;
+                }
+            }
+            return tail;
         }
-        let mut tail = from * each;
         self.link(tail, tail);
         draw_ahead(1..to - from, rng, |turn| match turn {
             Turn::Fetch(drawn) => self.fetch(self.address_of((from + drawn) * each)),
             Turn::Take { below, drawn } => {
                 let (index, earlier) = ((from + below) * each, (from + drawn) * each);
-                let follower = self.region.word(self.pointer_place(earlier));
-                self.region.set_word(self.pointer_place(index), follower);
+                let follower = self.region.word(self.elements.pointer(earlier));
+                self.region.set_word(self.elements.pointer(index), follower);
                 self.link(earlier, index);
                 if earlier == tail {
                     tail = index;
@@ -296,19 +285,6 @@ impl<'m> Ring<'m> {
             }
         });
         tail
-    }
-
-    /// Like [`link_path`](Self::link_path), in the order of `cycle`.
-    fn link_computed(&mut self, from: usize, to: usize, each: usize, cycle: &Permutation) -> usize {
-        let mut tail = from;
-        for index in 0..to - from {
-            let next = cycle.after(index, 1);
-            self.link((from + index) * each, (from + next) * each);
-            if next == 0 {
-                tail = from + index;
-            }
-        }
-        tail * each
     }
 }
 
@@ -318,7 +294,6 @@ mod tests {
     use std::vec;
 
     use super::*;
-    use crate::mem::Region;
 
     #[test]
     fn a_long_ring_is_one_cycle_with_pointers_ahead() {

@@ -12,18 +12,14 @@ use crate::mem::WORD;
 /// The pointers are addresses, as in a ring, and are not written any more.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRing<'m> {
-    words: &'m [AtomicU64],
-    elements: Elements,
-    first: usize,
+    pub(super) words: &'m [AtomicU64],
+    /// Aligned to 8 bytes.
+    pub(super) elements: Elements,
+    /// Address of a pointer word.
+    pub(super) first: usize,
 }
 
-impl<'m> SharedRing<'m> {
-    /// Creates the ring in `words`, whose elements are aligned to 8 bytes; `first` is the address of a
-    /// pointer word.
-    pub(super) fn new(words: &'m [AtomicU64], elements: Elements, first: usize) -> SharedRing<'m> {
-        SharedRing { words, elements, first }
-    }
-
+impl SharedRing<'_> {
     /// The layout.
     pub fn layout(&self) -> &Layout {
         self.elements.layout()

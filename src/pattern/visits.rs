@@ -72,7 +72,7 @@ impl<'m> Visits<'m> {
     /// # Panics
     /// If the region has no word at `address`.
     pub(crate) fn set_cursor(&mut self, address: usize) {
-        let offset = address.wrapping_sub(self.region.address());
+        let offset = self.offset(address);
         assert!(offset <= self.region.len() - WORD, "a walk left its words: {address:#x}");
         self.cursor = address;
     }

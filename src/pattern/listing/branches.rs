@@ -203,11 +203,12 @@ impl Blocks {
     pub(super) fn write_body(&self, code: &mut Writer<'_>, cold: usize) {
         for block in 0..self.count {
             code.fill(CODE.instructions(), self.hot);
-            code.test();
+            code.put(&[0x48, 0x85, 0xFF]); // test rdi, rdi: never zero, but the number of rounds
             if self.moved {
-                code.jump_if_zero(cold + block * self.moved_bytes());
+                code.relative(&[0x0F, 0x84], cold + block * self.moved_bytes()); // jz
             } else {
-                code.jump_if_not_zero(code.at + FAR_IF + self.cold * CODE.bytes());
+                let over = code.at + FAR_IF + self.cold * CODE.bytes();
+                code.relative(&[0x0F, 0x85], over); // jnz
                 code.fill(CODE.instructions(), self.cold);
             }
         }
@@ -218,7 +219,7 @@ impl Blocks {
         if self.moved {
             for block in 0..self.count {
                 code.fill(CODE.instructions(), self.cold);
-                code.jump(body + (block + 1) * self.apart());
+                code.relative(&[0xE9], body + (block + 1) * self.apart()); // jmp
             }
         }
     }
@@ -266,12 +267,13 @@ impl Indirect {
         // Odd, so that every line is visited once.
         let step = (count as f64 * 0.618) as usize | 1;
         for line in 0..count {
-            let target = match (line + step) % count {
-                0 => begin + count * LINE,
-                next => begin + next * LINE,
+            let next = match (line + step) % count {
+                0 => count,
+                next => next,
             };
+            let target = begin + next * LINE;
             let end = code.at + LINE;
-            code.address(target);
+            code.relative(&[0x4C, 0x8D, 0x05], target); // lea r8, [rip + ...]
             code.put(&[0x41, 0xFF, 0xE0]); // jmp r8
             match self.behind {
                 Behind::Undefined => {

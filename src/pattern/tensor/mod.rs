@@ -138,11 +138,8 @@ impl<'m> Tensor<'m> {
                 return Err(TensorError::Shuffled(span));
             }
         }
-        let needed = storage.bytes(shape);
-        Span::of(needed).within(region.len(), |needed, region| TensorError::RegionTooSmall {
-            needed,
-            region,
-        })?;
+        let too_small = |needed, region| TensorError::RegionTooSmall { needed, region };
+        Span::of(storage.bytes(shape)).within(region.len(), too_small)?;
         let mut tensor = Tensor { region, shape, storage };
         match storage.nested() {
             None => tensor.fill(0, 0, shape.elements()),
@@ -184,19 +181,16 @@ impl<'m> Tensor<'m> {
     /// # Panics
     /// If `at` is not in the tensor.
     pub fn hops(&self, at: [usize; 4]) -> Option<[Hop; 3]> {
-        self.storage.nested()?;
+        let (heap, _) = self.storage.nested()?;
+        let vectors = heap == Heap::VECTORS;
+        // A reference leads to the header of a box, and to the first element of a vector.
+        let header = if vectors { 0 } else { heap.header };
         let mut array = self.root() - self.region.address();
         Some(core::array::from_fn(|level| {
             assert!(at[level] < self.shape.dimensions()[level]);
-            let reference = match self.storage {
-                Storage::Vectors(_) => array + at[level] * Heap::VECTORS.reference,
-                _ => array + Heap::JAVA.header + at[level] * Heap::JAVA.reference,
-            };
+            let reference = array + header + at[level] * heap.reference;
             array = self.region.word(reference) as usize - self.region.address();
-            let length = match self.storage {
-                Storage::Vectors(_) => reference + 8,
-                _ => array + Heap::JAVA.header - 4,
-            };
+            let length = if vectors { reference + 8 } else { array + header - 4 };
             Hop { reference, length }
         }))
     }
@@ -236,10 +230,7 @@ impl<'m> Tensor<'m> {
     /// # Panics
     /// If the float does not lie in the region.
     pub(crate) fn float_at(&self, offset: usize) -> f32 {
-        let (bytes, _) = self.region.bytes()[offset..]
-            .split_first_chunk()
-            .expect("an element inside the region");
-        f32::from_ne_bytes(*bytes)
+        f32::from_ne_bytes(self.region.array(offset))
     }
 
     /// Returns the region.
@@ -250,14 +241,11 @@ impl<'m> Tensor<'m> {
     /// Byte offset of array `number` of `level`.
     fn array(&self, heap: Heap, level: usize, number: usize) -> usize {
         let shape = self.shape;
-        match self.storage {
-            Storage::Boxes(Allocation::Natural) | Storage::Vectors(Allocation::Natural) => {
-                heap.natural(shape, level, number)
-            }
-            Storage::Boxes(Allocation::Shuffled { .. })
-            | Storage::Vectors(Allocation::Shuffled { .. }) => {
+        match self.storage.nested() {
+            Some((_, Allocation::Natural)) => heap.natural(shape, level, number),
+            Some((_, Allocation::Shuffled { .. })) => {
                 let arrays = (0..level).map(|outer| Heap::arrays(shape, outer));
-                let entry = self.table() + (arrays.sum::<usize>() + number) * ENTRY;
+                let entry = self.table(heap) + (arrays.sum::<usize>() + number) * ENTRY;
                 (self.region.word(entry) >> 32) as usize
             }
             _ => heap.first + (0..level).map(|outer| heap.array(shape, outer)).sum::<usize>(),
@@ -265,21 +253,18 @@ impl<'m> Tensor<'m> {
     }
 
     /// Byte offset of the table of shuffled arrays, which is after the arrays.
-    fn table(&self) -> usize {
-        let nested = self.storage.nested();
-        nested.map_or(0, |(heap, _)| heap.span(self.shape).next_multiple_of(ENTRY))
+    fn table(&self, heap: Heap) -> usize {
+        heap.span(self.shape).next_multiple_of(ENTRY)
     }
 
     fn nest(&mut self, heap: Heap, allocation: Allocation) {
         if let Allocation::Shuffled { seed } = allocation {
             self.shuffle(heap, seed);
         }
+        let shared = allocation == Allocation::Shared;
         let sizes = self.shape.dimensions();
         for level in 0..4 {
-            let arrays = match allocation {
-                Allocation::Shared => 1,
-                _ => Heap::arrays(self.shape, level),
-            };
+            let arrays = if shared { 1 } else { Heap::arrays(self.shape, level) };
             for number in 0..arrays {
                 let array = self.array(heap, level, number);
                 if let Storage::Boxes(_) = self.storage {
@@ -293,10 +278,7 @@ impl<'m> Tensor<'m> {
                     continue;
                 }
                 for index in 0..sizes[level] {
-                    let child = match allocation {
-                        Allocation::Shared => 0,
-                        _ => number * sizes[level] + index,
-                    };
+                    let child = if shared { 0 } else { number * sizes[level] + index };
                     let to = self.array(heap, level + 1, child);
                     self.refer(heap, elements + index * heap.reference, to, sizes[level + 1]);
                 }
@@ -328,7 +310,7 @@ impl<'m> Tensor<'m> {
     /// Determines the place of every array. Arrays are numbered level by level. The low half of word n in
     /// the table is the number of the array that is allocated n-th, the high half the place of array n.
     fn shuffle(&mut self, heap: Heap, seed: u64) {
-        let table = self.table();
+        let table = self.table(heap);
         let counts: [usize; 4] = core::array::from_fn(|level| Heap::arrays(self.shape, level));
         let arrays = counts.iter().sum();
         let mut rng = Rng::new(seed);
