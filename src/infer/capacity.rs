@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::iter::successors;
 use core::ops::Range;
 
-use super::{Curve, Found, decide, drawn};
-use crate::stats::{Interval, crossing, knees, median};
+use super::{Curve, Found, decide, drawn, middles};
+use crate::stats::{Interval, crossing, knees, median_of};
 
 /// A level of the hierarchy as a ladder shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,14 +55,8 @@ pub(super) fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     };
     let plateau = |points: Range<usize>| {
         let range = &costs[points.clone()];
-        let mut sorted = range.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        Some(Plateau {
-            points,
-            median: median(&sorted)?,
-            first: *range.first()?,
-            last: *range.last()?,
-        })
+        let median = median_of(range.iter().copied())?;
+        Some(Plateau { points, median, first: *range.first()?, last: *range.last()? })
     };
     let mut plateaus = Vec::new();
     let mut from = 0;
@@ -118,8 +112,7 @@ fn octaves(ratio: f64) -> f64 {
 
 /// Returns the levels that a ladder shows, ending with memory. Empty if a value is not positive.
 pub fn levels(ladder: &Curve) -> Vec<Level> {
-    let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
-    let all = plateaus(&middles);
+    let all = plateaus(&middles(ladder));
     let mut levels = Vec::new();
     for (index, Plateau { median, last, .. }) in all.iter().enumerate() {
         let latency = *median;
@@ -147,12 +140,11 @@ pub fn levels(ladder: &Curve) -> Vec<Level> {
 /// error of a power of two to be chosen. Several sizes that end between the same two rungs explain the
 /// rise equally well and share the confidence.
 pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
-    let found = decide(ladder, |points| likely(points, index))?;
-    let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
-    let fits = fits(&middles, index);
-    let off = |fit: &Fit| fit.off;
-    let best = fits.iter().map(off).fold(f64::INFINITY, f64::min);
-    let as_good = fits.iter().map(off).filter(|off| *off <= ALIKE * best);
+    let likely = |points: &[(f64, f64)]| best(&fits(points, index)).map(|best| best.bytes);
+    let found = decide(ladder, likely)?;
+    let fits = fits(&middles(ladder), index);
+    let best = fits.iter().map(|fit| fit.off).fold(f64::INFINITY, f64::min);
+    let as_good = fits.iter().filter(|fit| fit.off <= ALIKE * best);
     Some(Found { confidence: found.confidence / as_good.count().max(1) as f64, ..found })
 }
 
@@ -188,10 +180,6 @@ pub fn sizes(ladder: &Curve, index: usize) -> Vec<f64> {
     sizes.sort_unstable_by(f64::total_cmp);
     sizes.dedup();
     sizes
-}
-
-fn likely(points: &[(f64, f64)], index: usize) -> Option<f64> {
-    best(&fits(points, index)).map(|best| best.bytes)
 }
 
 fn best(fits: &[Fit]) -> Option<&Fit> {

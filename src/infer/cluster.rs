@@ -20,8 +20,7 @@ const STEP: f64 = 1.25;
 /// and single CPUs, are no level. Returns `None` with fewer than three CPUs, if a pair was not measured,
 /// or if a time is not positive.
 pub fn clusters(trips: &[(usize, usize, Interval)]) -> Option<Found<Vec<Groups>>> {
-    let ends = trips.iter().flat_map(|(one, other, _)| [*one, *other]);
-    let mut cpus: Vec<usize> = ends.collect();
+    let mut cpus: Vec<usize> = trips.iter().flat_map(|trip| [trip.0, trip.1]).collect();
     cpus.sort_unstable();
     cpus.dedup();
     let place = |cpu: usize| cpus.binary_search(&cpu).ok();

@@ -53,8 +53,7 @@ const REACHED: f64 = 1.05;
 /// time is not positive.
 pub fn in_parallel(times: &Curve) -> Option<Interval> {
     let best = times.iter().map(|time| time.1).reduce(Interval::least);
-    let best = best.filter(|best| best.lo > 0.0 && times.len() > 2)?;
-    let best = best.scaled(REACHED);
+    let best = best.filter(|best| best.lo > 0.0 && times.len() > 2)?.scaled(REACHED);
     let last = times.len() - 1;
     let possible = times.iter().position(|time| time.1.lo <= best.hi);
     let certain = times.iter().position(|time| time.1.hi <= best.lo);
@@ -134,28 +133,20 @@ pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
         return None;
     }
     let level = highest.scaled(share);
-    let each = totals.iter().map(|(users, total)| total.hi / users);
-    let each = each.fold(0.0, f64::max);
+    let each = totals.iter().map(|(users, total)| total.hi / users).fold(0.0, f64::max);
     // Rounding of a quotient must not add a user.
     let whole = |users: f64| {
         let fewer = users as u64 as f64;
-        let more = users - fewer > 1e-9 * users;
-        fewer + f64::from(u8::from(more))
+        if users - fewer > 1e-9 * users { fewer + 1.0 } else { fewer }
     };
-    let first_at = |level: f64, end: fn(Interval) -> f64| {
-        let mut ends = totals.iter().map(|(_, total)| end(*total));
-        ends.position(|end| end >= level)
-    };
-    let early: fn(Interval) -> f64 = |of| of.hi;
-    let late: fn(Interval) -> f64 = |of| of.lo;
-    let least = match first_at(level.lo, early)? {
+    let least = match totals.iter().position(|(_, total)| total.hi >= level.lo)? {
         0 => totals[0].0,
         index => {
             let (users, total) = totals[index - 1];
             (users + (level.lo - total.hi) / each).min(totals[index].0)
         }
     };
-    let most = match first_at(level.hi, late) {
+    let most = match totals.iter().position(|(_, total)| total.lo >= level.hi) {
         Some(0) => totals[0].0,
         Some(index) => {
             let [(few, lower), (many, upper)] = [totals[index - 1], totals[index]];

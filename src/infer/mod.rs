@@ -49,11 +49,15 @@ pub fn decide<T: PartialEq>(
     curve: &Curve,
     estimate: impl Fn(&[(f64, f64)]) -> Option<T>,
 ) -> Option<Found<T>> {
-    let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
-    let value = estimate(&middles)?;
+    let value = estimate(&middles(curve))?;
     let same = drawn(curve).filter(|points| estimate(points).as_ref() == Some(&value));
-    let same = same.count();
-    Some(Found { value, confidence: same as f64 / f64::from(DRAWN) })
+    let confidence = same.count() as f64 / f64::from(DRAWN);
+    Some(Found { value, confidence })
+}
+
+/// Returns the middles of a curve's intervals.
+fn middles(curve: &Curve) -> Vec<(f64, f64)> {
+    curve.iter().map(|(x, y)| (*x, y.middle())).collect()
 }
 
 /// The share of drawn curves whose answers may lie outside the range that [`decide_range`] returns, at either
@@ -67,8 +71,7 @@ fn decide_range(
     curve: &Curve,
     estimate: impl Fn(&[(f64, f64)]) -> Option<[u32; 2]>,
 ) -> Option<Found<[u32; 2]>> {
-    let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
-    let [least, most] = estimate(&middles)?;
+    let [least, most] = estimate(&middles(curve))?;
     let ranges: Vec<[u32; 2]> = drawn(curve).filter_map(|points| estimate(&points)).collect();
     let end = |side: usize| {
         let mut ends: Vec<u32> = ranges.iter().map(|range| range[side]).collect();

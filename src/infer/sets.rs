@@ -41,11 +41,7 @@ fn fits(points: &[(f64, f64)], is_slow: impl Fn(f64) -> bool) -> Option<u32> {
     let mut wrong = slow.iter().filter(|slow| !**slow).count();
     let mut best = None;
     for (fitting, slow) in (1..).zip(&slow) {
-        if *slow {
-            wrong += 1;
-        } else {
-            wrong -= 1;
-        }
+        wrong = if *slow { wrong + 1 } else { wrong - 1 };
         // The longest of equally good lengths.
         if best.is_none_or(|(fewest, _)| wrong <= fewest) {
             best = Some((wrong, fitting));
@@ -76,10 +72,8 @@ fn sets_by(
     conflicts: Conflicts<'_>,
     longest: impl Fn(&[(f64, f64)]) -> Option<u32>,
 ) -> Option<Found<Sets>> {
-    let each: Vec<(f64, Found<u32>)> = conflicts
-        .iter()
-        .filter_map(|(distance, times)| Some((*distance, decide(times, &longest)?)))
-        .collect();
+    let found = |(distance, times): &(f64, &Curve)| Some((*distance, decide(times, &longest)?));
+    let each: Vec<(f64, Found<u32>)> = conflicts.iter().filter_map(found).collect();
     let ways = each.iter().map(|(_, longest)| longest.value).min()?;
     let shortest = each.iter().filter(|(_, longest)| longest.value == ways);
     let (period, found) = shortest.min_by(|a, b| a.0.total_cmp(&b.0))?;

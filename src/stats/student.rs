@@ -12,12 +12,13 @@ const LARGE: f64 = 10.0;
 
 /// Returns the t beyond which `error` of its distribution lies, half on each side.
 pub(super) fn t_quantile(error: f64, dof: f64) -> f64 {
-    let excess = |ln_t: f64| {
-        let t = ln_t.exp();
-        (incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t)) / error).ln()
-    };
     // With a third of a degree of freedom, t reaches millions.
-    zero(-10.0, 60.0, excess).exp()
+    zero(-10.0, 60.0, |ln_t| (beyond(ln_t.exp(), dof) / error).ln()).exp()
+}
+
+/// Returns the share of the distribution that lies beyond `t` or beyond `-t`.
+fn beyond(t: f64, dof: f64) -> f64 {
+    incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t))
 }
 
 /// Returns the zero of a falling function between `lo` and `hi`: by halves while they are far apart, then by
@@ -164,11 +165,9 @@ mod tests {
             let steps = core::cell::Cell::new(0);
             let found = zero(-10.0, 60.0, |ln_t| {
                 steps.set(steps.get() + 1);
-                let t = ln_t.exp();
-                (incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t)) / error).ln()
+                (beyond(ln_t.exp(), dof) / error).ln()
             });
-            let t = found.exp();
-            let beyond = incomplete_beta(dof / 2.0, 0.5, dof / (dof + t * t));
+            let beyond = beyond(found.exp(), dof);
             assert!((beyond / error - 1.0).abs() < 1e-8, "{beyond} of {error}");
             assert!(steps.get() <= 18, "{} steps for {error}, {dof}", steps.get());
         }

@@ -21,10 +21,10 @@ impl Summary {
     /// Summarises `values`, and reorders them. Returns `None` if there are none.
     pub fn of(values: &mut [f64]) -> Option<Self> {
         values.sort_unstable_by(f64::total_cmp);
-        let center = median(values)?;
-        let min = values[0];
-        let interval = interval_of_median(values);
-        Some(Summary { n: values.len(), median: center, mad: mad(values, center)?, min, interval })
+        let (n, median, min) = (values.len(), median(values)?, values[0]);
+        let [low, high] = ranks_around_median(n).map(|rank| values[rank]);
+        let interval = Interval::new(low, high);
+        Some(Summary { n, median, mad: mad(values, median)?, min, interval })
     }
 
     /// Converts the summary to another unit, by a `factor` above 0.
@@ -44,17 +44,12 @@ impl Summary {
     }
 }
 
-/// Returns the 95 % confidence interval of the median of sorted values, from order statistics.
+/// Returns the ranks, from 0, of the sorted values that are the ends of the 95 % confidence interval of the
+/// median of `n` values.
 ///
-/// The ranks are `1.96 sqrt(n)` apart, by the normal approximation of the binomial count of samples below the
+/// They are `1.96 sqrt(n)` apart, by the normal approximation of the binomial count of samples below the
 /// true median, and as far from one end as from the other. No shape of the distribution is assumed. Below six
 /// samples even the extremes cover less than 95 %, and the extremes are returned.
-fn interval_of_median(sorted: &[f64]) -> Interval {
-    let [low, high] = ranks_around_median(sorted.len());
-    Interval::new(sorted[low], sorted[high])
-}
-
-/// Returns the ranks of the ends of the interval for the median of `n` values, of which the first has rank 0.
 fn ranks_around_median(n: usize) -> [usize; 2] {
     // 1.96 squared is 3.8416: rounds the distance up without a floating-point square root.
     let apart = (38_416 * n / 10_000).isqrt() + 1;
