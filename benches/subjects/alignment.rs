@@ -2,10 +2,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("alignment") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let ranges = &bench.machine.ranges;
     let sizes = [ranges.l1.hi, ranges.l2.hi, bench.machine.in_memory() as f64];
 

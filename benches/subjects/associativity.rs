@@ -8,10 +8,7 @@ const WAYS: u32 = 8;
 /// The stride, in lines, after which the sets of such a cache repeat.
 const PERIOD: f64 = 64.0;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("associativity") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let l1 = bench.machine.data_cache(1);
     let ways = l1.and_then(|cache| cache.ways).unwrap_or(WAYS);
     let period = l1.and_then(|cache| cache.sets()).map_or(PERIOD, |sets| sets as f64);

@@ -5,13 +5,12 @@ use std::hint::black_box;
 
 use criterion::Throughput;
 
-use crate::common::driver::{Driver, Timed};
+use crate::common::driver::{Driver, Timed, around, ticks};
 use crate::common::likwid::{Likwid, PROGRAM};
 use linefill::cpu::{Caches, Features, Identity, Ports};
 use linefill::experiment::{Arena, Linux, PageRequest};
 use linefill::kernel::{BLOCK, Bandwidth, Kernel, Motion, Vector};
 use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
-use linefill::time::{start, stop};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -70,10 +69,7 @@ const SUBJECTS: [Workload; 7] = [
     subject("non-temporal copy", Motion::CopyNonTemporal, "copy_mem"),
 ];
 
-pub fn main() {
-    let Some(mut driver) = Driver::new("bandwidth") else {
-        return;
-    };
+pub fn main(driver: &mut Driver) {
     let features = Features::detect();
     let likwid = Likwid::find();
     if likwid.is_none() {
@@ -95,12 +91,12 @@ pub fn main() {
     for bytes in sizes {
         for subject in &SUBJECTS {
             if bytes == memory || !subject.past_caches {
-                bench.subject(&mut driver, subject, widest, bytes);
+                bench.subject(driver, subject, widest, bytes);
             }
         }
         // The width of the cited documents.
-        bench.subject(&mut driver, &SUBJECTS[0], Vector::Sse2, bytes);
-        bench.plain(&mut driver, bytes);
+        bench.subject(driver, &SUBJECTS[0], Vector::Sse2, bytes);
+        bench.plain(driver, bytes);
     }
 }
 
@@ -161,11 +157,7 @@ impl Bench {
         let timed = driver.time(
             &name,
             Some(Throughput::Bytes((read + written) as u64)),
-            &mut |operations| {
-                let began = start();
-                black_box(kernel.run(black_box(operations * BLOCKS)));
-                stop() - began
-            },
+            &mut |operations| ticks(&mut kernel, operations * BLOCKS),
         );
         if timed.ticks.is_none() {
             return;
@@ -236,11 +228,7 @@ impl Bench {
             let moved = (rounds * bytes as u64) as f64;
             let timed =
                 driver.time(&name, Some(Throughput::Bytes(moved as u64)), &mut |operations| {
-                    let began = start();
-                    for _ in 0..operations * rounds {
-                        round(black_box(&mut *to), black_box(&*from));
-                    }
-                    stop() - began
+                    around(operations * rounds, || round(black_box(&mut *to), black_box(&*from)))
                 });
             if let Some(speed) = speed(driver, timed, moved / 2.0, moved) {
                 driver.say(&told(&name, &speed));

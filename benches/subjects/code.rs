@@ -3,11 +3,7 @@
 use crate::common::cases::Bench;
 use linefill::cpu::CacheKind;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("code") else {
-        return;
-    };
-
+pub fn main(bench: &mut Bench) {
     let cases = bench.cases("E24");
     for (name, across) in [
         ("a loop of 24 bytes", 52.0),

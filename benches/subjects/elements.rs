@@ -2,10 +2,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("elements") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let l2 = bench.machine.ranges.l2.hi;
     let far = bench.machine.in_memory() as f64;
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use crate::common::driver::{Driver, is_test};
+use crate::common::driver::{Driver, is_test, ticks};
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Dependence, FillLines, FillWay, FlushLines, FlushWay, Form, Kernel, LoadLines, LoadWay,
@@ -12,7 +12,6 @@ use linefill::kernel::{
 use linefill::mem::{LINE, PAGE, Region};
 use linefill::pattern::{Layout, Matrix, Order, Ring};
 use linefill::stats::quantile;
-use linefill::time::{start, stop};
 
 /// Pairs of samples per case.
 const PAIRS: usize = 31;
@@ -24,10 +23,7 @@ const SAMPLE: f64 = 200_000.0;
 /// take too long.
 const SIZES: [(usize, &str); 2] = [(16 << 10, "16 KiB"), (64 << 20, "64 MiB")];
 
-pub fn main() {
-    let Some(driver) = Driver::new("forms") else {
-        return;
-    };
+pub fn main(driver: &mut Driver) {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let mut bench = Bench {
         driver,
@@ -53,8 +49,8 @@ pub fn main() {
     bench.translations(&mut memory);
 }
 
-struct Bench {
-    driver: Driver,
+struct Bench<'d> {
+    driver: &'d mut Driver,
     /// Whether to run each case once, untimed.
     test: bool,
     /// The text that the names of cases must contain.
@@ -77,7 +73,7 @@ fn ring(memory: &mut [u8]) -> Ring<'_> {
     Ring::new(region, layout, count, Order::Random { seed: 1 }).expect("it fits")
 }
 
-impl Bench {
+impl Bench<'_> {
     fn walks(&mut self, memory: &mut [u8], size: &str) {
         for step in [Step::Follow, Step::Inc, Step::Addnext0] {
             let walk = Walk::new(ring(memory), step).expect("padding");
@@ -193,12 +189,11 @@ impl Bench {
     }
 
     /// Times `kernel` in both forms in turn, and prints both times and their ratio.
-    fn compare<K: Kernel>(&mut self, name: &str, kernel: K, by: impl Fn(K, Form) -> K) {
+    fn compare<K: Kernel>(&mut self, name: &str, mut kernel: K, by: impl Fn(K, Form) -> K) {
         let left_out = |wanted: &String| !format!("forms/{name}").contains(wanted.as_str());
         if self.wanted.as_ref().is_some_and(left_out) {
             return;
         }
-        let mut kernel = kernel;
         if self.test {
             for form in Form::ALL {
                 kernel = by(kernel, form);
@@ -224,9 +219,9 @@ impl Bench {
                 samples[turn].push(ticks as f64 / operations as f64);
             }
         }
-        let mut ratios: Vec<_> = (samples[1].iter().zip(&samples[0]))
-            .map(|(intrinsics, assembly)| intrinsics / assembly)
-            .collect();
+        let pairs = samples[1].iter().zip(&samples[0]);
+        let mut ratios: Vec<_> =
+            pairs.map(|(intrinsics, assembly)| intrinsics / assembly).collect();
         let [assembly, intrinsics] = samples.map(|mut samples| at(&mut samples, 0.5));
         let [low, middle, high] = [0.25, 0.5, 0.75].map(|share| at(&mut ratios, share));
         self.driver.say(&format!(
@@ -238,13 +233,6 @@ impl Bench {
 /// A change of form that cannot fail here, because all cases have both forms.
 fn by<K, E: std::fmt::Debug>(change: impl Fn(K, Form) -> Result<K, E>) -> impl Fn(K, Form) -> K {
     move |kernel, form| change(kernel, form).expect("a hard-float target")
-}
-
-/// The ticks that `operations` operations take.
-fn ticks<K: Kernel>(kernel: &mut K, operations: u64) -> u64 {
-    let began = start();
-    black_box(kernel.run(black_box(operations)));
-    stop() - began
 }
 
 /// The quantile of `values` at `share`.

@@ -5,10 +5,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("forwarding") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let cases = bench.cases("X1");
     // Places on the axis of X1: 8 to 8, 16 to 16 and 32 to 32 bytes.
     for (size, place) in [(8, 15.0), (16, 20.0), (32, 25.0)] {

@@ -27,10 +27,7 @@ const WAYS: [(&str, KMeansWay); 7] = [
     ("own sums, vectors", KMeansWay::Vectors),
 ];
 
-pub fn main() {
-    let Some(mut driver) = Driver::new("kmeans") else {
-        return;
-    };
+pub fn main(driver: &mut Driver) {
     let cpu_order = CpuOrder::around(current_cpu(), Sysfs::live().locations(&allowed()));
     let mut threads = vec![1, cpu_order.cores().max(1)];
     threads.dedup();
@@ -40,7 +37,7 @@ pub fn main() {
         let place = format!("threads {threads}");
         let timed = WAYS.map(|(name, way)| {
             let name = format!("{name}, {place}");
-            let timed = iteration(&mut driver, &name, way, &cpus);
+            let timed = iteration(driver, &name, way, &cpus);
             timed.unwrap_or_else(|reason| {
                 driver.say(&format!("{name}: skipped: {reason}"));
                 None

@@ -33,33 +33,49 @@ mod tlb;
 mod walks;
 mod writes;
 
+use Subject::{Cases, Code};
+use common::cases::Bench;
+use common::driver::Driver;
+
+/// What a subject times.
+enum Subject {
+    /// Cases of experiments.
+    Cases(fn(&mut Bench)),
+    /// Other code.
+    Code(fn(&mut Driver)),
+}
+
 /// The subjects. The names of a subject's benchmarks start with its name.
-const SUBJECTS: [(&str, fn()); 21] = [
-    ("alignment", alignment::main),
-    ("associativity", associativity::main),
-    ("bandwidth", bandwidth::main),
-    ("code", code::main),
-    ("criticalword", criticalword::main),
-    ("elements", elements::main),
-    ("forms", forms::main),
-    ("forwarding", forwarding::main),
-    ("kmeans", kmeans::main),
-    ("maps", maps::main),
-    ("matmul", matmul::main),
-    ("mlp", mlp::main),
-    ("nontemporal", nontemporal::main),
-    ("overhead", overhead::main),
-    ("prefetch", prefetch::main),
-    ("sharing", sharing::main),
-    ("sim", sim::main),
-    ("tensor", tensor::main),
-    ("tlb", tlb::main),
-    ("walks", walks::main),
-    ("writes", writes::main),
+const SUBJECTS: [(&str, Subject); 21] = [
+    ("alignment", Cases(alignment::main)),
+    ("associativity", Cases(associativity::main)),
+    ("bandwidth", Code(bandwidth::main)),
+    ("code", Cases(code::main)),
+    ("criticalword", Cases(criticalword::main)),
+    ("elements", Cases(elements::main)),
+    ("forms", Code(forms::main)),
+    ("forwarding", Cases(forwarding::main)),
+    ("kmeans", Code(kmeans::main)),
+    ("maps", Cases(maps::main)),
+    ("matmul", Cases(matmul::main)),
+    ("mlp", Cases(mlp::main)),
+    ("nontemporal", Cases(nontemporal::main)),
+    ("overhead", Code(overhead::main)),
+    ("prefetch", Cases(prefetch::main)),
+    ("sharing", Cases(sharing::main)),
+    ("sim", Code(sim::main)),
+    ("tensor", Cases(tensor::main)),
+    ("tlb", Cases(tlb::main)),
+    ("walks", Cases(walks::main)),
+    ("writes", Cases(writes::main)),
 ];
 
 fn main() {
-    for (_, subject) in SUBJECTS {
-        subject();
+    for (name, subject) in SUBJECTS {
+        let Some(mut driver) = Driver::new(name) else { continue };
+        match subject {
+            Cases(time) => time(&mut Bench::new(driver)),
+            Code(time) => time(&mut driver),
+        }
     }
 }

@@ -4,10 +4,7 @@
 use crate::common::cases::Bench;
 use linefill::experiment::topics::maps::map::MapKind;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("maps") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let maps = bench.cases("B10");
     let cores = bench.machine.cpu_order.cores();
     let mut timed =

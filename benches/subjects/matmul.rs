@@ -2,8 +2,9 @@
 //! elements of the throughput are floating-point operations.
 
 use crate::common::cases::{Bench, Sampled};
+use crate::common::driver::around;
 use criterion::Throughput;
-use linefill::time::{start, stop};
+use matrixmultiply::dgemm;
 
 /// The number of rows and columns in the paper.
 const PAPER: usize = 1000;
@@ -11,10 +12,7 @@ const PAPER: usize = 1000;
 /// A power of two, so that the elements of a column fall into few sets.
 const POWER: usize = 1024;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("matmul") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let cases = bench.cases("E9");
     let mut way = |series, side| bench.time(&cases, series, side as f64);
 
@@ -32,7 +30,7 @@ pub fn main() {
     bench.ratio("vectorised over original", &vectorised, &original);
     bench.ratio("transposed over original", &power[1], &power[0]);
     for (side, [avx2, avx512]) in tiles {
-        let theirs = matrixmultiply(&mut bench, side);
+        let theirs = matrixmultiply(bench, side);
         let what = |way| format!("matrixmultiply over tiles by {way}, N {side}");
         bench.ratio(&what("AVX2"), &theirs, &avx2);
         bench.ratio(&what("AVX-512"), &theirs, &avx512);
@@ -50,32 +48,13 @@ fn matrixmultiply(bench: &mut Bench, side: usize) -> Sampled {
     let name = format!("matrixmultiply, rows and columns, N {side}");
     let flops = 2 * (side * side * side) as u64;
     let work = Some(Throughput::Elements(flops));
-    let timed = bench.driver.time(&name, work, &mut |operations| {
-        let began = start();
-        for _ in 0..operations {
-            let along = side as isize;
-            // SAFETY: all three have `side` rows of `side` elements without gaps, and the result
-            // is borrowed mutably.
-            unsafe {
-                matrixmultiply::dgemm(
-                    side,
-                    side,
-                    side,
-                    1.0,
-                    mul1.as_ptr(),
-                    along,
-                    1,
-                    mul2.as_ptr(),
-                    along,
-                    1,
-                    1.0,
-                    res.as_mut_ptr(),
-                    along,
-                    1,
-                );
-            }
-        }
-        stop() - began
-    });
+    let mut multiply = || {
+        let (a, b, c, along) = (mul1.as_ptr(), mul2.as_ptr(), res.as_mut_ptr(), side as isize);
+        // SAFETY: all three have `side` rows of `side` elements without gaps, and the result
+        // is borrowed mutably.
+        unsafe { dgemm(side, side, side, 1.0, a, along, 1, b, along, 1, 1.0, c, along, 1) };
+    };
+    let run = &mut |operations| around(operations, &mut multiply);
+    let timed = bench.driver.time(&name, work, run);
     Sampled::of(String::new(), timed, flops as f64)
 }

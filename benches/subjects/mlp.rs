@@ -9,10 +9,7 @@ const BUFFERED: &str = "shuffleBuffered, index drawn";
 const CHAINS: &str = "exchanges in n chains";
 const LANES: &str = "a step of one of n walks";
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("mlp") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let shuffles = bench.cases("A3");
     let looked_up = bench.time(&shuffles, LOOKED_UP, 64.0);
     let drawn = bench.time(&shuffles, DRAWN, 64.0);

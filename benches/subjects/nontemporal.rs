@@ -2,10 +2,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("nontemporal") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let near = bench.machine.ranges.l1.hi;
     let far = bench.machine.in_memory() as f64;
 

@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use crate::common::driver::{Driver, Timed};
+use crate::common::driver::{Driver, Timed, around};
 use crate::common::path;
 use linefill::counters;
 use linefill::kernel::Kernel;
@@ -13,10 +13,7 @@ use linefill::os::Switches;
 use linefill::os::perf::{Counter, Event};
 use linefill::time::{start, stop, yardstick};
 
-pub fn main() {
-    let Some(mut driver) = Driver::new("overhead") else {
-        return;
-    };
+pub fn main(driver: &mut Driver) {
     let own = driver.time("what a pair of start and stop reads", None, &mut |pairs| {
         (0..pairs).map(|_| empty()).sum()
     });
@@ -36,19 +33,19 @@ pub fn main() {
         })
     });
     driver.time("a steady sample of nothing", None, &mut sample_nothing);
-    let by_read = scope_of(&mut driver, "task-clock", false);
-    let by_rdpmc = scope_of(&mut driver, "instructions", true);
+    let by_read = scope_of(driver, "task-clock", false);
+    let by_rdpmc = scope_of(driver, "instructions", true);
     let usual = driver.time("counters::scope of the usual events", None, &mut |scopes| {
         around(scopes, || {
             black_box(counters::scope(|| ()));
         })
     });
 
-    report(&driver, "an empty start/stop pair reads", own);
-    report(&driver, "a start/stop pair takes", pair);
-    report(&driver, "a scope of one event, by read(2), takes", by_read);
-    report(&driver, "a scope of one event, by rdpmc, takes", by_rdpmc);
-    report(&driver, "a scope of the usual events takes", usual);
+    report(driver, "an empty start/stop pair reads", own);
+    report(driver, "a start/stop pair takes", pair);
+    report(driver, "a scope of one event, by read(2), takes", by_read);
+    report(driver, "a scope of one event, by rdpmc, takes", by_rdpmc);
+    report(driver, "a scope of the usual events takes", usual);
     if cfg!(debug_assertions) {
         driver.say("the instructions of a scope: skipped: the code is not optimised");
         return;
@@ -110,16 +107,6 @@ fn shortest_scope() -> usize {
 #[inline(always)]
 fn empty() -> u64 {
     let began = start();
-    stop() - began
-}
-
-/// Ticks of `times` calls of `what`.
-#[inline(always)]
-fn around(times: u64, mut what: impl FnMut()) -> u64 {
-    let began = start();
-    for _ in 0..times {
-        what();
-    }
     stop() - began
 }
 

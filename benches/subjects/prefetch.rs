@@ -14,10 +14,7 @@ const LOADS: [&str; 6] = [
     "after prefetchw",
 ];
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("prefetch") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let ranges = bench.machine.ranges.clone();
     let far = bench.machine.in_memory() as f64;
 

@@ -6,10 +6,7 @@ use crate::common::cases::Bench;
 /// The kinds of counters, with their names in the table.
 const WAYS: [&str; 4] = ["int++", "fetch_add", "spin lock", "Mutex"];
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("sharing") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let ranges = bench.machine.ranges.clone();
     let far = bench.machine.in_memory() as f64;
 

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::driver::{Driver, Timed, is_test};
+use crate::common::driver::{Driver, Timed, around, is_test};
 use crate::valgrind::Program;
 use criterion::Throughput;
 use linefill::pattern::Rng;
@@ -32,22 +32,19 @@ const LENGTH: usize = 1 << 18;
 /// I1, D1 and LL, in the format of cachegrind's options.
 const CACHES: [&str; 3] = ["32768,8,64", "32768,8,64", "1048576,8,64"];
 
-pub fn main() {
-    let Some(mut driver) = Driver::new("sim") else {
-        return;
-    };
+pub fn main(driver: &mut Driver) {
     let sequential = (0..LENGTH as u64).map(|index| Reference::load(index * 8 % (1 << 20), 8));
-    level(&mut driver, "LRU of 8 ways, in a row", sequential.collect());
+    level(driver, "LRU of 8 ways, in a row", sequential.collect());
     for (name, bytes) in [
         ("LRU of 8 ways, random hits", 16 << 10),
         ("LRU of 8 ways, random, half of them misses", 64 << 10),
         ("LRU of 8 ways, random misses", 1 << 20),
     ] {
-        level(&mut driver, name, random(bytes));
+        level(driver, name, random(bytes));
     }
     if Command::new("valgrind").arg("--version").output().is_err() {
         driver.say("cachegrind ignored: there is no valgrind");
-    } else if let Err(error) = beside_cachegrind(&mut driver) {
+    } else if let Err(error) = beside_cachegrind(driver) {
         driver.say(&format!("cachegrind ignored: {error}"));
     }
 }
@@ -232,7 +229,7 @@ fn every_associativity(
     let mut stack = new()?;
     let name = "D1 of 1 to 16 ways in one pass";
     let timed = driver.time(name, Some(Throughput::Elements(served)), &mut |rounds| {
-        laps(rounds, || serve(&mut stack))
+        around(rounds, || serve(&mut stack))
     });
     say_rate(driver, name, timed, served as f64);
     if let Some(ticks) = timed.ticks {
@@ -299,15 +296,6 @@ impl Theirs {
             self.simulating() / ours
         ));
     }
-}
-
-/// The ticks of `laps` laps.
-fn laps(laps: u64, mut period: impl FnMut()) -> u64 {
-    let began = start();
-    for _ in 0..laps {
-        period();
-    }
-    stop() - began
 }
 
 fn hierarchy() -> Hierarchy {

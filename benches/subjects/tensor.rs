@@ -3,10 +3,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("tensor") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let layouts = bench.cases("C10");
     let flat = bench.time(&layouts, "flat, strides", 0.0);
     let nested = bench.time(&layouts, "nested boxes", 0.0);

@@ -3,10 +3,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("tlb") else {
-        return;
-    };
+pub fn main(bench: &mut Bench) {
     let entries = bench.cases("X9");
     let pages = "a line of each page";
     let few = bench.time(&entries, pages, 16.0);

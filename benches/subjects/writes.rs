@@ -2,11 +2,7 @@
 
 use crate::common::cases::Bench;
 
-pub fn main() {
-    let Some(mut bench) = Bench::new("writes") else {
-        return;
-    };
-
+pub fn main(bench: &mut Bench) {
     let policies = bench.cases("D22");
     let (again, run) = (0.0, 2.0);
     let back = "write-back: plain stores";

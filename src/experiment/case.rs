@@ -4,7 +4,7 @@ use crate::prelude::*;
 use alloc::sync::Arc;
 
 use crate::cpu::Features;
-use crate::host::{BackgroundLoad, Host, MemoryPolicy, Pages, RunAheadLimit, Worker};
+use crate::host::{BackgroundLoad, Host, MemoryPolicy, Pages, RunAheadLimit, Worker, WorkerTime};
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -259,6 +259,20 @@ pub enum SampleOf {
     Slowest,
     /// The first worker, which the others help.
     First,
+}
+
+impl SampleOf {
+    /// Returns the ticks of a round, by the times of its workers.
+    pub fn ticks(self, times: &[WorkerTime]) -> u64 {
+        let mut own: Vec<u64> = times.iter().map(|time| time.ticks).collect();
+        own.sort_unstable();
+        match self {
+            SampleOf::Fastest => own[0],
+            SampleOf::Median => own[own.len() / 2],
+            SampleOf::First => times.first().map_or(0, |time| time.ticks),
+            SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
+        }
+    }
 }
 
 /// How several threads are timed.

@@ -48,6 +48,7 @@ pub(crate) use crate::experiment::quality::passes::side_by_side;
 pub use crate::experiment::quality::passes::{merged, merged_by_number};
 pub use crate::experiment::quality::{Judging, LOOKS};
 pub use crate::experiment::rig::arena::Arena;
+pub use crate::experiment::rig::prepared::PreparedCase;
 use crate::prelude::*;
 pub use case::{Case, Context, LapsFrom, PageRequest, Run, SampleOf, Setup, Timing, Workload};
 #[cfg(feature = "std")]

@@ -1,29 +1,29 @@
 //! Cases of experiments, picked by series and x, prepared and timed.
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
 
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, CpuOrder, Experiment, Linux, Machine, Ranges, Run, SampleOf,
-    Shape, Timing, Unit, Untestable, Workload, find,
+    Arena, Case, Context, Counting, CpuOrder, Experiment, Linux, Machine, PreparedCase, Ranges,
+    Run, SampleOf, Shape, Timing, Unit, Untestable, Workload, find,
 };
 use linefill::host::ThreadGroup as _;
-use linefill::kernel::{Kernel, Work};
-use linefill::measure::Shot;
+use linefill::kernel::Work;
 use linefill::os::current_cpu;
-use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, thread_group};
+use linefill::os::{RoundOptions, Sysfs, allowed, thread_group};
 use linefill::time::{Rate, start, stop};
 
-use super::driver::{Driver, Timed, is_test};
+use super::driver::{Driver, Timed, is_test, ticks};
 
 /// Seed of every random layout.
 const SEED: u64 = 1;
 
 const MIB: usize = 1 << 20;
 
-/// Ticks from the call of a run to its start: 10 to 20 microseconds.
-const AHEAD: u64 = 50_000;
+/// Ticks from the call of a round to its start: 20 to 50 microseconds.
+const AHEAD: u64 = 100_000;
 
 /// What a bench of experiments needs: the machine that the cases depend on, memory, and clocks.
 pub struct Bench {
@@ -49,19 +49,14 @@ pub struct Cases {
 }
 
 impl Bench {
-    /// A bench named `subject`, unless the command line excludes it.
-    pub fn new(subject: &'static str) -> Option<Self> {
-        let driver = Driver::new(subject)?;
+    /// A bench whose cases `driver` times. Says so if what it calls memory may lie in the last level.
+    pub fn new(driver: Driver) -> Self {
         let machine = machine(driver.rate());
         if let Err(reason) = machine.memory_size() {
             driver.say(&format!("what is called memory here may lie in the last level: {reason}"));
         }
-        Some(Bench {
-            machine,
-            driver,
-            context: Context { features: Features::detect(), host: &Linux },
-            arena: Arena::on(&Linux),
-        })
+        let context = Context { features: Features::detect(), host: &Linux };
+        Bench { driver, machine, context, arena: Arena::on(&Linux) }
     }
 
     /// The cases of the experiment `id`.
@@ -83,18 +78,16 @@ impl Bench {
         };
         let place = cases.place(case);
         let name = cases.name(case);
-        let prepared = self
-            .arena
-            .region(case.setup.bytes(), case.pages)
-            .and_then(|(region, _)| case.setup.prepare(region, &self.context))
-            .and_then(Stretch::of);
-        match prepared {
-            Ok(mut stretch) => {
-                let work = stretch.work();
+        let prepared = PreparedCase::new(case, &mut self.arena, case.pages, self.context);
+        match prepared.and_then(timeable) {
+            Ok(mut prepared) => {
+                let work = prepared.work();
                 let speed = cases.throughput(work);
-                let run = &mut |operations| stretch.run(operations);
+                let run = &mut |operations| run(&mut prepared.workload, operations);
                 let timed = self.driver.time(&name, speed, run);
-                Sampled::of(place, timed, parts(work))
+                // Cases are compared by their floating-point operations, if they have any, because the size
+                // of an operation differs among cases.
+                Sampled::of(place, timed, work.flops.max(1) as f64)
             }
             Err(reason) => {
                 self.driver.say(&format!("{name}: skipped: {reason}"));
@@ -178,128 +171,65 @@ impl Cases {
     }
 }
 
-/// A prepared case that is timed, and not counted.
-enum Stretch<'m> {
-    Steady(Box<dyn Kernel + 'm>),
-    Shots(Box<dyn Shot + 'm>, Work),
-    ThreadGroup(Threads<'m>),
-    Runs { workers: Vec<Worker<'m>>, renew: Box<dyn FnMut(Run) + 'm>, operations: u64 },
-}
-
-/// Threads that start at the same tick, as in the lab.
-struct Threads<'m> {
-    workers: Vec<Worker<'m>>,
-    pace: SampleOf,
-    options: RoundOptions,
-}
-
-impl<'m> Threads<'m> {
-    /// Ticks from a call to the common start: 20 to 50 microseconds.
-    const AHEAD: u64 = 100_000;
-
-    fn new(workers: Vec<Worker<'m>>, pace: SampleOf, in_step: bool) -> Self {
-        let mut cpus: Vec<usize> = workers.iter().map(|worker| worker.cpu).collect();
-        cpus.sort_unstable();
-        cpus.dedup();
-        let options =
-            RoundOptions { ahead: Self::AHEAD, keep_on: cpus.len() == workers.len() && !in_step };
-        Threads { workers, pace, options }
-    }
-
-    fn run(&mut self, operations: u64) -> u64 {
-        let pace = self.pace;
-        let ticks = thread_group(&mut self.workers, self.options, |group| {
-            let times = group.round(operations);
-            let first = times.first().map_or(0, |time| time.ticks);
-            let mut own: Vec<u64> = times.iter().map(|time| time.ticks).collect();
-            own.sort_unstable();
-            match pace {
-                SampleOf::First => first,
-                SampleOf::Fastest => own[0],
-                SampleOf::Median => own[own.len() / 2],
-                SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
-            }
-        });
-        // Criterion needs a time even if the threads did not start; the bench prints the error and continues.
-        ticks.unwrap_or_else(|error| {
-            println!("the threads did not start: {error}");
-            1
-        })
-    }
-}
-
-impl<'m> Stretch<'m> {
-    fn of(subject: Workload<'m>) -> Result<Self, Untestable> {
-        match subject {
-            Workload::Steady { beside: Some(_), .. } => {
-                Err(Untestable::because("it takes a second process"))
-            }
-            Workload::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
-            Workload::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
-            Workload::Threads { workers, timing } => match timing {
-                Timing::Runs { renew, operations, less: None } => {
-                    Ok(Stretch::Runs { workers, renew, operations })
-                }
-                Timing::Runs { .. } => Err(Untestable::because("it is a difference of two")),
-                Timing::Helped { .. } => Err(Untestable::because("it takes a helper thread")),
-                Timing::AtOnce { sample, in_step, .. } => {
-                    Ok(Stretch::ThreadGroup(Threads::new(workers, sample, in_step)))
-                }
-            },
-            Workload::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
+/// Returns the case, if Criterion can time it.
+fn timeable(prepared: PreparedCase<'_>) -> Result<PreparedCase<'_>, Untestable> {
+    Err(Untestable::because(match &prepared.workload {
+        Workload::Steady { beside: Some(_), .. } => "it takes a second process",
+        Workload::Threads { timing: Timing::Runs { less: Some(_), .. }, .. } => {
+            "it is a difference of two"
         }
-    }
+        Workload::Threads { timing: Timing::Helped { .. }, .. } => "it takes a helper thread",
+        Workload::Count(_) => "it is counted, not timed",
+        _ => return Ok(prepared),
+    }))
+}
 
-    /// The work of one operation.
-    fn work(&self) -> Work {
-        match self {
-            Stretch::Steady(kernel) => kernel.work(),
-            Stretch::Shots(_, work) => *work,
-            Stretch::Runs { .. } => Work::default(),
-            Stretch::ThreadGroup(threads) => {
-                let first = threads.workers.first();
-                first.map_or_else(Work::default, |worker| worker.kernel.work())
-            }
-        }
-    }
-
-    /// Runs `operations` operations, and returns the ticks they took. The time of a shot includes the clock's
-    /// own time: without it, a hit would take zero or negative time, which Criterion cannot show.
-    fn run(&mut self, operations: u64) -> u64 {
-        match self {
-            Stretch::Steady(kernel) => {
+/// Runs `operations` operations of a [timeable] case, and returns the ticks they took: Criterion chooses the
+/// operations and takes the samples, which the lab's own timing of the case does itself. The time of a shot
+/// includes the clock's own time: without it, a hit would take zero or negative time, which Criterion cannot show.
+fn run(workload: &mut Workload<'_>, operations: u64) -> u64 {
+    match workload {
+        Workload::Steady { kernel, .. } => ticks(kernel.as_mut(), operations),
+        Workload::Shot { shot, .. } => {
+            let of_one = shot.operations().max(1);
+            let shots = operations.div_ceil(of_one);
+            let mut ticks = 0;
+            for _ in 0..shots {
+                shot.prepare();
                 let began = start();
-                black_box(kernel.run(black_box(operations)));
-                stop() - began
+                black_box(shot.shoot());
+                ticks += stop() - began;
             }
-            Stretch::ThreadGroup(threads) => threads.run(operations),
-            Stretch::Shots(shot, _) => {
-                let of_one = shot.operations().max(1);
-                let shots = operations.div_ceil(of_one);
-                let mut ticks = 0;
-                for _ in 0..shots {
-                    shot.prepare();
-                    let began = start();
-                    black_box(shot.shoot());
-                    ticks += stop() - began;
-                }
-                share_of(ticks, operations, shots * of_one)
-            }
-            Stretch::Runs { workers, renew, operations: of_one } => {
-                let runs = operations.div_ceil(*of_one);
-                let share = *of_one / workers.len() as u64;
-                let options = RoundOptions { ahead: AHEAD, keep_on: false };
-                let ticks = thread_group(workers, options, |group| {
-                    let mut run = || {
-                        renew(Run::One);
-                        let times = group.round(share).iter();
-                        times.map(WorkerTime::until).fold(0, u64::max)
-                    };
-                    (0..runs).map(|_| run()).sum()
-                });
-                // If threads were not available, preparing the case would have failed.
-                share_of(ticks.expect("threads"), operations, runs * *of_one)
-            }
+            share_of(ticks, operations, shots * of_one)
+        }
+        Workload::Threads { workers, timing: Timing::AtOnce { sample, in_step, .. } } => {
+            let cpus: BTreeSet<usize> = workers.iter().map(|worker| worker.cpu).collect();
+            let keep_on = cpus.len() == workers.len() && !*in_step;
+            let options = RoundOptions { ahead: AHEAD, keep_on };
+            let ticks =
+                thread_group(workers, options, |group| sample.ticks(group.round(operations)));
+            // Criterion needs a time even if the threads did not start; the bench prints the error and continues.
+            ticks.unwrap_or_else(|error| {
+                println!("the threads did not start: {error}");
+                1
+            })
+        }
+        Workload::Threads { workers, timing: Timing::Runs { renew, operations: of_one, .. } } => {
+            let runs = operations.div_ceil(*of_one);
+            let share = *of_one / workers.len() as u64;
+            let options = RoundOptions { ahead: AHEAD, keep_on: false };
+            let ticks = thread_group(workers, options, |group| {
+                let mut run = || {
+                    renew(Run::One);
+                    SampleOf::Slowest.ticks(group.round(share))
+                };
+                (0..runs).map(|_| run()).sum()
+            });
+            // If threads were not available, preparing the case would have failed.
+            share_of(ticks.expect("threads"), operations, runs * *of_one)
+        }
+        Workload::Threads { timing: Timing::Helped { .. }, .. } | Workload::Count(_) => {
+            unreachable!("it is not timeable")
         }
     }
 }
@@ -307,12 +237,6 @@ impl<'m> Stretch<'m> {
 /// The time of `operations` operations, if `done` operations took `ticks`.
 fn share_of(ticks: u64, operations: u64, done: u64) -> u64 {
     (ticks as f64 * operations as f64 / done as f64) as u64
-}
-
-/// The number of parts of an operation, by which cases are compared: its floating-point operations, because
-/// the size of an operation differs among cases; 1 if it has none.
-fn parts(work: Work) -> f64 {
-    work.flops.max(1) as f64
 }
 
 /// The name of the place `x` on an axis whose label lists places: `after this (0), after that (1)`.

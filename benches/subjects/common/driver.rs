@@ -1,11 +1,13 @@
 //! Passes code to Criterion, once per clock.
 
+use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
+use linefill::kernel::Kernel;
 use linefill::os::{self, Pinned};
 use linefill::stats::median;
-use linefill::time::Rate;
+use linefill::time::{Rate, start, stop};
 
 use super::clock::{Clock, CoreCycles, Ticks};
 use crate::SUBJECTS;
@@ -143,6 +145,23 @@ impl<C: Clock + 'static> Timer<C> {
         samples.sort_unstable_by(f64::total_cmp);
         median(samples)
     }
+}
+
+/// The ticks that `operations` operations take.
+pub fn ticks<K: Kernel + ?Sized>(kernel: &mut K, operations: u64) -> u64 {
+    let began = start();
+    black_box(kernel.run(black_box(operations)));
+    stop() - began
+}
+
+/// The ticks of `times` calls of `what`.
+#[inline(always)]
+pub fn around(times: u64, mut what: impl FnMut()) -> u64 {
+    let began = start();
+    for _ in 0..times {
+        what();
+    }
+    stop() - began
 }
 
 /// Whether each bench runs once, untimed: as Criterion decides, where cargo does not say `--bench`, as in `cargo

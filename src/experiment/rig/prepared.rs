@@ -19,7 +19,8 @@ use crate::prelude::*;
 use crate::time::Rate;
 
 /// A case laid out in memory.
-pub(crate) struct PreparedCase<'m> {
+pub struct PreparedCase<'m> {
+    /// What is timed or counted.
     pub workload: Workload<'m>,
     /// The pages that the system granted.
     pub granted: Granted,

@@ -233,17 +233,8 @@ impl Spread {
 
 /// Returns the ticks and the checksum of a round.
 fn stretch(times: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
-    let first = times.first().map_or(0, |time| time.ticks);
-    let mut own: Vec<u64> = times.iter().map(|time| time.ticks).collect();
-    own.sort_unstable();
-    let ticks = match pace {
-        SampleOf::Fastest => own[0],
-        SampleOf::Median => own[own.len() / 2],
-        SampleOf::First => first,
-        SampleOf::Slowest => times.iter().map(WorkerTime::until).fold(0, u64::max),
-    };
     let checksum = times.iter().fold(0u64, |sum, time| sum.wrapping_add(time.checksum));
-    (ticks, checksum)
+    (pace.ticks(times), checksum)
 }
 
 #[cfg(test)]
