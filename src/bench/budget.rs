@@ -4,7 +4,6 @@ use core::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use super::{Bench, Timing};
-use crate::stats::Side;
 
 /// The number of measurements that must all exceed a budget before it counts as exceeded.
 const TRIES: usize = 3;
@@ -52,12 +51,12 @@ impl Budget {
         if let Some(doubt) = timing.doubt() {
             return Budget::Undecided(doubt);
         }
-        match cycles.interval.side_of(limit) {
-            Side::Above if cycles.interval.lo > limit => Budget::Exceeded { timing, limit },
-            _ => Budget::Undecided(format!(
-                "{limit} core cycles lie within the interval of what was measured: {timing}"
-            )),
+        if cycles.interval.lo > limit {
+            return Budget::Exceeded { timing, limit };
         }
+        Budget::Undecided(format!(
+            "{limit} core cycles lie within the interval of what was measured: {timing}"
+        ))
     }
 }
 
@@ -85,10 +84,9 @@ impl Bench {
         let mut judge = || Budget::of(self.steady_fn(&mut work), limit);
         let mut budget = judge();
         for _ in 1..TRIES {
-            if !matches!(budget, Budget::Exceeded { .. }) {
-                break;
+            if let Budget::Exceeded { .. } = budget {
+                budget = judge();
             }
-            budget = judge();
         }
         budget
     }

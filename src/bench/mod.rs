@@ -31,7 +31,7 @@ use core::time::Duration;
 
 use crate::kernel::Kernel;
 use crate::measure::{
-    Buffers, Monitor, Plan, Sample, Shot, distribution, in_turn, one_shot, steady,
+    Buffers, Monitor, Paired, Plan, Sample, Shot, distribution, in_turn, one_shot, steady,
 };
 use crate::os::{Memory, MemoryError, Pages, Pinned, Root, Switches, calibrate, pin_to_measure};
 use crate::stats::Histogram;
@@ -78,8 +78,8 @@ pub struct Bench {
     pinned: Result<Pinned, String>,
     monitor: DisturbanceMonitor,
     plan: Plan<'static>,
-    samples: [Vec<Sample>; 2],
-    scratch: [Vec<f64>; 2],
+    /// The samples of each of two kernels, and room to sort them.
+    memory: [(Vec<Sample>, Vec<f64>); 2],
 }
 
 impl Bench {
@@ -104,15 +104,13 @@ impl Bench {
 
     fn on(pinned: Result<Pinned, String>) -> Result<Self, RateError> {
         let rate = calibrate()?;
-        let buffer = || vec![Sample::default(); MOST_SAMPLES];
-        let scratch = || vec![0.0; MOST_SAMPLES];
+        let memory = || (vec![Sample::default(); MOST_SAMPLES], vec![0.0; MOST_SAMPLES]);
         let bench = Bench {
             rate,
             pinned,
             monitor: DisturbanceMonitor::here(),
             plan: Plan::of_seconds(rate.hz(), 0.0),
-            samples: [buffer(), buffer()],
-            scratch: [scratch(), scratch()],
+            memory: [memory(), memory()],
         };
         Ok(bench.with_budget(BUDGET))
     }
@@ -167,12 +165,9 @@ impl Bench {
 
     /// Times `kernel` in its steady state: 2N operations less N, so that costs that occur once cancel.
     pub fn steady(&mut self, kernel: &mut dyn Kernel) -> Timing {
-        let [samples, _] = &mut self.samples;
-        let [scratch, _] = &mut self.scratch;
-        let buffers = Buffers { samples, scratch };
-        let outcome = steady(kernel, &self.plan, &mut self.monitor, buffers);
+        let outcome = steady(kernel, &self.plan, &mut self.monitor, lent(&mut self.memory[0]));
         // The buffers have room, and nothing can stop the measurement.
-        Timing::new(outcome.expect("a sample at least"), self.rate)
+        Timing { outcome: outcome.expect("a sample at least"), rate: self.rate }
     }
 
     /// Like [`steady`](Self::steady), for code that does as many operations as its argument says. The
@@ -183,11 +178,8 @@ impl Bench {
 
     /// Times an operation that can be done only once per preparation, and each single operation.
     pub fn one_shot(&mut self, shot: &mut dyn Shot) -> Shots {
-        let [samples, _] = &mut self.samples;
-        let [scratch, _] = &mut self.scratch;
-        let buffers = Buffers { samples, scratch };
-        let outcome = one_shot(shot, &self.plan, &mut self.monitor, buffers);
-        let timing = Timing::new(outcome.expect("a sample at least"), self.rate);
+        let outcome = one_shot(shot, &self.plan, &mut self.monitor, lent(&mut self.memory[0]));
+        let timing = Timing { outcome: outcome.expect("a sample at least"), rate: self.rate };
         let mut single = Histogram::new();
         let (began, budget) = (start(), self.plan.budget_ticks);
         let mut shots = 0;
@@ -219,13 +211,11 @@ impl Bench {
     /// Times two kernels interleaved, a sample of one next to a sample of the other, until the ratio is
     /// precise. A change of the core's clock and a neighbour's noise affect both.
     pub fn compare(&mut self, first: &mut dyn Kernel, second: &mut dyn Kernel) -> Comparison {
-        let mut scratch = self.scratch.iter_mut();
-        let buffers = self
-            .samples
-            .each_mut()
-            .map(|samples| Buffers { samples, scratch: scratch.next().expect("as many") });
+        let buffers = self.memory.each_mut().map(lent);
         let paired = in_turn([first, second], &self.plan, &mut self.monitor, buffers);
-        Comparison::new(paired.expect("a sample at least"), self.rate)
+        let Paired { outcomes, ratio } = paired.expect("a sample at least");
+        let [first, second] = outcomes.map(|outcome| Timing { outcome, rate: self.rate });
+        Comparison { first, second, ratio }
     }
 
     /// Like [`compare`](Self::compare), for code that does as many operations as its argument says.
@@ -236,6 +226,10 @@ impl Bench {
     ) -> Comparison {
         self.compare(&mut Repeated(first), &mut Repeated(second))
     }
+}
+
+fn lent((samples, scratch): &mut (Vec<Sample>, Vec<f64>)) -> Buffers<'_> {
+    Buffers { samples, scratch }
 }
 
 /// Code that does as many operations as its argument says.

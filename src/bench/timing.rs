@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::measure::{Ended, FunctionLine, Outcome, Paired};
+use crate::measure::{Ended, FunctionLine, Outcome};
 use crate::stats::{Histogram, Summary};
 use crate::time::Rate;
 
@@ -17,10 +17,6 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub(super) fn new(outcome: Outcome, rate: Rate) -> Self {
-        Timing { outcome, rate }
-    }
-
     /// Returns core cycles per operation, or `None` if the yardstick gave no value.
     pub fn core_cycles(&self) -> Option<Summary> {
         self.outcome.core_cycles()
@@ -66,16 +62,15 @@ impl fmt::Display for Timing {
             write!(f, "{} core cycles, ", around(cycles))?;
         }
         write!(f, "{} ns", around(self.nanos()))?;
-        match self.outcome.disturbed {
+        let Outcome { taken, disturbed, .. } = self.outcome;
+        match disturbed {
             Some(0) => {}
-            Some(some) => write!(f, "; {some} of {} samples disturbed", self.outcome.taken)?,
+            Some(some) => write!(f, "; {some} of {taken} samples disturbed")?,
             None => f.write_str("; not monitored for disturbances")?,
         }
         match self.outcome.ended {
             Ended::Budget => f.write_str("; the budget ended before the precision was reached"),
-            Ended::Full => {
-                write!(f, "; {} samples did not reach the precision", self.outcome.taken)
-            }
+            Ended::Full => write!(f, "; {taken} samples did not reach the precision"),
             Ended::Precise | Ended::Stopped => Ok(()),
         }
     }
@@ -136,13 +131,6 @@ pub struct Comparison {
     pub ratio: Option<Summary>,
 }
 
-impl Comparison {
-    pub(super) fn new(paired: Paired, rate: Rate) -> Self {
-        let [first, second] = paired.outcomes.map(|outcome| Timing::new(outcome, rate));
-        Comparison { first, second, ratio: paired.ratio }
-    }
-}
-
 impl fmt::Display for Comparison {
     /// Prints a line each, and `the first takes 1.32 [1.30, 1.34] times as long as the second`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,7 +167,7 @@ pub(super) mod tests {
             ended: Ended::Precise,
             checksum: 0,
         };
-        Timing::new(outcome, Rate::from_hz(2e9))
+        Timing { outcome, rate: Rate::from_hz(2e9) }
     }
 
     #[test]
@@ -190,25 +178,20 @@ pub(super) mod tests {
         let line = timing.line("mine");
         assert_eq!((line.name, line.nanoseconds), ("mine", timing.nanos().interval));
         assert_eq!(line.cycles, Some(timing.ticks().interval));
-        assert_eq!(
-            timing.to_string(),
-            "4.00 [3.80, 4.20] core cycles, 2.00 [1.90, 2.10] ns; 3 of 20 samples disturbed"
-        );
+        let text = timing.to_string();
+        let cycles = "4.00 [3.80, 4.20] core cycles, 2.00 [1.90, 2.10] ns";
+        assert_eq!(text, format!("{cycles}; 3 of 20 samples disturbed"));
         let mut alone = timing;
         alone.outcome.core_per_tick = None;
         alone.outcome.disturbed = None;
-        alone.outcome.ended = Ended::Budget;
-        assert_eq!(
-            alone.to_string(),
-            "2.00 [1.90, 2.10] ns; not monitored for disturbances; the budget ended before the \
-             precision was reached"
-        );
-        alone.outcome.ended = Ended::Full;
-        assert_eq!(
-            alone.to_string(),
-            "2.00 [1.90, 2.10] ns; not monitored for disturbances; 20 samples did not reach the \
-             precision"
-        );
+        for (ended, why) in [
+            (Ended::Budget, "the budget ended before the precision was reached"),
+            (Ended::Full, "20 samples did not reach the precision"),
+        ] {
+            alone.outcome.ended = ended;
+            let unseen = "2.00 [1.90, 2.10] ns; not monitored for disturbances";
+            assert_eq!(alone.to_string(), format!("{unseen}; {why}"));
+        }
     }
 
     #[test]

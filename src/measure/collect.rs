@@ -6,7 +6,7 @@ use crate::stats::Summary;
 use crate::time::{start, yardstick};
 
 /// Samples between two checks of the interval: sorting takes time, and disturbs the caches.
-pub(super) const BETWEEN_LOOKS: usize = 5;
+const BETWEEN_LOOKS: usize = 5;
 
 /// The factor on the least number of samples where hardly any sample is undisturbed.
 const RESTLESS: usize = 6;
@@ -29,29 +29,55 @@ pub(super) fn collect(
     operations: u64,
     take: &mut dyn FnMut() -> Stretches,
 ) -> Option<Outcome> {
+    let mut checksum = 0;
+    let (taken, ended) = until_met(plan, buffers.room(), |before| {
+        (buffers.samples[before], checksum) = sample(watch, take);
+        let taken = before + 1;
+        met(plan, buffers.quiet(taken), taken, || buffers.summary(taken, operations))
+    });
+    Outcome::of(&mut buffers, taken, operations, watch, ended, checksum)
+}
+
+/// Takes at most `room` samples until the plan is met, and returns their number and why sampling ended.
+/// `take` gets the number of samples before, takes another, and returns whether they are [`met`] then.
+pub(super) fn until_met(
+    plan: &Plan<'_>,
+    room: usize,
+    mut take: impl FnMut(usize) -> bool,
+) -> (usize, Ended) {
     let began = start();
     let mut taken = 0;
-    let mut checksum = 0;
-    let ended = loop {
-        if taken == buffers.room() {
-            break Ended::Full;
+    loop {
+        if taken == room {
+            return (taken, Ended::Full);
         }
         if plan.stopped() {
-            break Ended::Stopped;
+            return (taken, Ended::Stopped);
         }
-        (buffers.samples[taken], checksum) = sample(watch, take);
+        let precise = take(taken);
         taken += 1;
-        if enough(buffers.quiet(taken), taken, plan.least) && taken % BETWEEN_LOOKS == 0 {
-            let summary = buffers.summary(taken, operations);
-            if summary.is_some_and(|summary| precise(&summary, plan.precision)) {
-                break Ended::Precise;
-            }
+        if precise {
+            return (taken, Ended::Precise);
         }
         if spent(start() - began, taken, plan) {
-            break Ended::Budget;
+            return (taken, Ended::Budget);
         }
-    };
-    Outcome::of(&mut buffers, taken, operations, watch, ended, checksum)
+    }
+}
+
+/// Whether samples, of which `quiet` were undisturbed, are enough, and their summary is as precise as the plan
+/// asks. The reach of the interval counts from the median, not from the interval's middle.
+pub(super) fn met(
+    plan: &Plan<'_>,
+    quiet: usize,
+    taken: usize,
+    summary: impl FnOnce() -> Option<Summary>,
+) -> bool {
+    let look = enough(quiet, taken, plan.least) && taken % BETWEEN_LOOKS == 0;
+    look && summary().is_some_and(|Summary { median, interval, .. }| {
+        let reach = (interval.hi - median).max(median - interval.lo);
+        median > 0.0 && reach <= plan.precision * median
+    })
 }
 
 /// Takes a sample, times the yardstick after it, and returns the sample and its checksum.
@@ -60,35 +86,22 @@ pub(super) fn sample(
     take: &mut dyn FnMut() -> Stretches,
 ) -> (Sample, u64) {
     let before = watch.state();
-    let stretches = take();
+    let Stretches { short, long, checksum } = take();
     let yardstick = yardstick::ticks();
-    let sample = Sample {
-        short: stretches.short,
-        long: stretches.long,
-        yardstick,
-        disturbed: watch.state() != before,
-    };
-    (sample, stretches.checksum)
+    (Sample { short, long, yardstick, disturbed: watch.state() != before }, checksum)
 }
 
 /// Whether there are enough samples, of which `quiet` were undisturbed: at least `least` undisturbed
 /// samples or, on a core that is nearly always shared, several times as many samples of any kind.
-pub(super) fn enough(quiet: usize, taken: usize, least: usize) -> bool {
+fn enough(quiet: usize, taken: usize, least: usize) -> bool {
     let of_those = quiet >= least && !seldom(quiet, taken);
     of_those || hardly_any(quiet, taken) && taken >= RESTLESS * least
 }
 
 /// Whether the budget is spent after `ticks` ticks.
-pub(super) fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
+fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
     let lacking = taken < plan.least && ticks / PATIENCE <= plan.budget_ticks;
     ticks > plan.budget_ticks && !lacking
-}
-
-/// Whether `summary` is as precise as asked for. The reach of the interval counts from the median, not
-/// from the interval's middle.
-pub(super) fn precise(summary: &Summary, precision: f64) -> bool {
-    let reach = (summary.interval.hi - summary.median).max(summary.median - summary.interval.lo);
-    summary.median > 0.0 && reach <= precision * summary.median
 }
 
 #[cfg(test)]

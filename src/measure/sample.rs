@@ -3,9 +3,10 @@
 
 use core::cell::Cell;
 use core::fmt::{self, Write as _};
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::stats::{Interval, Summary};
+use crate::time::yardstick;
 
 /// A number of undisturbed samples that is too small: even their extremes contain the median in fewer
 /// than 95 of 100 cases.
@@ -31,10 +32,9 @@ pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
 pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
     let median_of = |disturbed: bool| {
         let of = samples.iter().filter(|sample| sample.disturbed == disturbed);
-        let mut values: alloc::vec::Vec<f64> = of.map(|sample| sample.value(1)).collect();
-        values.sort_by(f64::total_cmp);
-        let enough = !hardly_any(values.len(), samples.len());
-        crate::stats::median(&values).filter(|value| enough && *value > 0.0)
+        let enough = !hardly_any(of.clone().count(), samples.len());
+        let median = crate::stats::median_of(of.map(|sample| sample.value(1)));
+        median.filter(|value| enough && *value > 0.0)
     };
     Some(median_of(true)? / median_of(false)?)
 }
@@ -184,31 +184,24 @@ impl Buffers<'_> {
 
     /// Returns how many of the first `taken` samples were not disturbed.
     pub(super) fn quiet(&self, taken: usize) -> usize {
-        let samples = &self.samples[..taken];
-        samples.iter().filter(|sample| !sample.disturbed).count()
+        self.samples[..taken].iter().filter(|sample| !sample.disturbed).count()
     }
 
     /// Summarises the first `taken` samples. Leaves out the disturbed samples unless [hardly
     /// any](hardly_any) would be left.
     pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
         let all = hardly_any(self.quiet(taken), taken);
-        let samples = &self.samples[..taken];
-        let kept = samples
-            .iter()
-            .filter(|sample| all || !sample.disturbed)
-            .map(|sample| sample.value(operations));
-        summary_of(kept, self.scratch)
+        let kept = self.samples[..taken].iter().filter(|sample| all || !sample.disturbed);
+        summary_of(kept.map(|sample| sample.value(operations)), self.scratch)
     }
 
     /// Returns the median ratio of core cycles to ticks over the first `taken` samples. `None` if no clock has
     /// this ratio: an emulator that was stopped meanwhile gives any number.
     pub(super) fn core_per_tick(&mut self, taken: usize) -> Option<f64> {
-        let ratios = self.samples[..taken]
-            .iter()
-            .filter(|sample| sample.yardstick > 0)
-            .map(|sample| crate::time::yardstick::CYCLES as f64 / sample.yardstick as f64);
+        let known = self.samples[..taken].iter().filter(|sample| sample.yardstick > 0);
+        let ratios = known.map(|sample| yardstick::CYCLES as f64 / sample.yardstick as f64);
         let ratio = summary_of(ratios, self.scratch)?.median;
-        crate::time::yardstick::RATIOS.contains(&ratio).then_some(ratio)
+        yardstick::RATIOS.contains(&ratio).then_some(ratio)
     }
 }
 
@@ -294,7 +287,7 @@ impl Plan<'_> {
 
     /// Whether the stop flag is set.
     pub(super) fn stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(core::sync::atomic::Ordering::Relaxed))
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
@@ -380,7 +373,7 @@ mod tests {
             let mut buffers = Buffers { samples: &mut samples, scratch: &mut [0.0] };
             buffers.core_per_tick(1)
         };
-        let usual = crate::time::yardstick::CYCLES;
+        let usual = yardstick::CYCLES;
         assert_eq!(ratio(usual), Some(1.0));
         assert_eq!(ratio(10_000 * usual), None);
         assert_eq!(ratio(0), None);

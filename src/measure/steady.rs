@@ -3,9 +3,9 @@
 
 use core::hint::black_box;
 
-use super::collect::{BETWEEN_LOOKS, Stretches, collect, enough, precise, sample, spent};
+use super::collect::{Stretches, collect, met, sample, until_met};
 use super::sample::{hardly_any, summary_of};
-use super::{Buffers, Ended, Monitor, Outcome, Plan};
+use super::{Buffers, Monitor, Outcome, Plan};
 use crate::kernel::Kernel;
 use crate::stats::Summary;
 use crate::time::{start, stop};
@@ -39,13 +39,12 @@ pub fn in_stretches(
     watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = lasting(time, plan);
-    warm_up(time, plan, operations);
+    let operations = warm_up(time, plan);
     collect(plan, watch, buffers, operations, &mut || pair(time, operations))
 }
 
 /// Times N operations, and then twice as many.
-pub(super) fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> Stretches {
+fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> Stretches {
     let (short, _) = time(operations);
     let (long, checksum) = time(2 * operations);
     Stretches { short, long, checksum }
@@ -60,8 +59,7 @@ pub fn in_long_stretches(
     watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = lasting(time, plan);
-    warm_up(time, plan, operations);
+    let operations = warm_up(time, plan);
     collect(plan, watch, buffers, operations, &mut || {
         let (long, checksum) = time(operations);
         Stretches { short: 0, long, checksum }
@@ -70,7 +68,7 @@ pub fn in_long_stretches(
 
 /// Runs `operations` operations, and returns their ticks and the kernel's checksum.
 #[inline(never)]
-pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
+fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
     let begin = start();
     let checksum = black_box(kernel.run(black_box(operations)));
     (stop() - begin, checksum)
@@ -82,7 +80,7 @@ pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
 const TRIES: usize = 7;
 
 /// Returns the number of operations that lasts as long as the plan's sample.
-pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
+fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
         let mut tries = (0..TRIES).map(|_| time(operations).0);
@@ -100,20 +98,21 @@ pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) 
 /// The relative difference up to which two laps agree.
 const AGREE: f64 = 0.03;
 
-/// Runs the plan's warm-up in stretches of `operations` operations or, with [`Plan::until_steady`], in
-/// whole laps until two agree.
-pub(super) fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
+/// Runs the plan's warm-up in stretches that last as long as its sample or, with [`Plan::until_steady`], in
+/// whole laps until two agree. Returns the operations of such a stretch.
+fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
+    let operations = lasting(time, plan);
     let began = start();
     if plan.until_steady && plan.warm_up > 0 {
         let mut before = f64::INFINITY;
         while start() - began < plan.warm_up_ticks && !plan.stopped() {
             let lap = time(plan.warm_up).0 as f64;
             if (lap - before).abs() <= AGREE * lap {
-                return;
+                break;
             }
             before = lap;
         }
-        return;
+        return operations;
     }
     let mut left = plan.warm_up;
     while left > 0 && start() - began < plan.warm_up_ticks && !plan.stopped() {
@@ -121,6 +120,7 @@ pub(super) fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, 
         time(part);
         left -= part;
     }
+    operations
 }
 
 /// Measures ticks per operation of runs of `operations` operations, one run per sample. `time` prepares
@@ -173,39 +173,21 @@ pub fn in_turn(
     mut buffers: [Buffers<'_>; 2],
 ) -> Option<Paired> {
     let mut sides = kernels.map(|kernel| {
-        let mut time = |operations| timed(kernel, operations);
-        let operations = lasting(&mut time, plan);
-        warm_up(&mut time, plan, operations);
+        let operations = warm_up(&mut |operations| timed(kernel, operations), plan);
         (kernel, operations, 0)
     });
-    let began = start();
     let room = buffers[0].room().min(buffers[1].room());
     let operations = [sides[0].1, sides[1].1];
-    let mut taken = 0;
-    let ended = loop {
-        if taken == room {
-            break Ended::Full;
-        }
-        if plan.stopped() {
-            break Ended::Stopped;
-        }
+    let (taken, ended) = until_met(plan, room, |before| {
         for turn in 0..2 {
-            let side = (taken + turn) % 2;
+            let side = (before + turn) % 2;
             let (kernel, operations, checksum) = &mut sides[side];
             let mut take = || pair(&mut |operations| timed(*kernel, operations), *operations);
-            (buffers[side].samples[taken], *checksum) = sample(watch, &mut take);
+            (buffers[side].samples[before], *checksum) = sample(watch, &mut take);
         }
-        taken += 1;
-        if enough(quiet(&buffers, taken), taken, plan.least) && taken % BETWEEN_LOOKS == 0 {
-            let ratio = ratio(&mut buffers, taken, operations);
-            if ratio.is_some_and(|ratio| precise(&ratio, plan.precision)) {
-                break Ended::Precise;
-            }
-        }
-        if spent(start() - began, taken, plan) {
-            break Ended::Budget;
-        }
-    };
+        let taken = before + 1;
+        met(plan, quiet(&buffers, taken), taken, || ratio(&mut buffers, taken, operations))
+    });
     let ratio = ratio(&mut buffers, taken, operations);
     let [first, second] = &mut buffers;
     let outcome = |buffers: &mut Buffers<'_>, side: usize| {

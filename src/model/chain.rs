@@ -26,11 +26,7 @@ pub fn cycle_of_function(size: u64) -> f64 {
 /// Returns the probability that the cycle through one element of a random permutation of `size` elements
 /// has at least `length` elements.
 pub fn long_cycles(size: u64, length: u64) -> f64 {
-    let longer = (size + 1).saturating_sub(length.max(1));
-    if size == 0 {
-        return 0.0;
-    }
-    longer as f64 / size as f64
+    (size + 1).saturating_sub(length.max(1)) as f64 / size.max(1) as f64
 }
 
 #[cfg(test)]

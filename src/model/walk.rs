@@ -133,18 +133,11 @@ impl Walk {
         // used. Where a hash chooses the sets, the level holds only the used lines, and the other line
         // of each pair, which is prefetched.
         let used = (2.0 * mates).min(1.0);
-        let mut found = 0.0;
-        let mut time = 0.0;
-        for level in &self.levels {
-            let held = match level.placement {
-                Placement::Hashed => bytes * used,
-                Placement::Even | Placement::ByChance => bytes,
-            };
-            let hits = level.hits(held, mates.max(1.0)).max(found);
-            time += (hits - found) * level.cost;
-            found = hits;
-        }
-        time + (1.0 - found) * self.memory
+        let held = |level: &Level| match level.placement {
+            Placement::Hashed => bytes * used,
+            Placement::Even | Placement::ByChance => bytes,
+        };
+        step_through(&self.levels, held, mates.max(1.0), self.memory)
     }
 
     /// Returns the time that translation adds to a step through `bytes` bytes in elements of `element`
@@ -154,17 +147,22 @@ impl Walk {
             return 0.0;
         };
         let mates = (translation.page / element).max(1.0);
-        let mut found = 0.0;
-        let mut time = 0.0;
-        for tlb in &translation.tlbs {
-            let hits = tlb.hits(bytes, mates).max(found);
-            time += (hits - found) * tlb.cost;
-            found = hits;
-        }
         let tables = bytes / translation.page * ENTRY * translation.loads;
         let walk = translation.loads * self.load(tables, self.line / ENTRY);
-        time + (1.0 - found) * walk
+        step_through(&translation.tlbs, |_| bytes, mates, walk)
     }
+}
+
+/// Returns the time per step that hits in one of these levels, each of which has to hold the bytes `held`, or
+/// else takes the time `beyond`.
+fn step_through(levels: &[Level], held: impl Fn(&Level) -> f64, mates: f64, beyond: f64) -> f64 {
+    let (mut time, mut found) = (0.0, 0.0);
+    for level in levels {
+        let hits = level.hits(held(level), mates).max(found);
+        time += (hits - found) * level.cost;
+        found = hits;
+    }
+    time + (1.0 - found) * beyond
 }
 
 #[cfg(test)]

@@ -95,15 +95,12 @@ impl Histogram {
             _ => {}
         }
         let mut seen = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
+        let bucket = self.counts.iter().position(|&count| {
             seen += u64::from(count);
-            if seen >= rank {
-                let (lowest, highest) = values(bucket);
-                let middle = lowest + (highest - lowest) / 2;
-                return Some(middle.clamp(self.min, self.max));
-            }
-        }
-        Some(self.max)
+            seen >= rank
+        });
+        let (lowest, highest) = values(bucket?);
+        Some((lowest + (highest - lowest) / 2).clamp(self.min, self.max))
     }
 
     /// Returns the buckets that hold values, in ascending order: the smallest and the largest value of
