@@ -126,11 +126,6 @@ impl<'m> Chain<'m> {
         }
     }
 
-    /// Number of elements.
-    pub fn size(&self) -> usize {
-        self.slots.len()
-    }
-
     /// The indices.
     pub fn slots(&self) -> &[u32] {
         self.slots

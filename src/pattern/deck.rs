@@ -182,16 +182,6 @@ impl<'m> Deck<'m> {
     pub fn set_generator(&mut self, generator: &ThreadLocalRandom) {
         self.region.set_word(Self::SEED, generator.seed());
     }
-
-    /// The whole memory.
-    pub fn region(&self) -> &Region<'m> {
-        &self.region
-    }
-
-    /// Returns the memory.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
 }
 
 /// Bytes of `count` integers, in whole lines.

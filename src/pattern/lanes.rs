@@ -117,11 +117,6 @@ impl<'m> Lanes<'m> {
     pub(crate) fn region_mut(&mut self) -> &mut Region<'m> {
         &mut self.region
     }
-
-    /// Returns the memory.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rings whose elements refer to the next element in other ways than by its address.
 
-use super::{Layout, Ring};
+use super::Ring;
 use crate::mem::Region;
 
 /// The representation of the next element's place.
@@ -75,7 +75,6 @@ const fn largest(bytes: usize) -> u64 {
 #[derive(Debug)]
 pub struct Links<'m> {
     region: Region<'m>,
-    layout: Layout,
     count: usize,
     link: Link,
     cursor: u64,
@@ -92,7 +91,7 @@ impl<'m> Links<'m> {
         }
         let (layout, count) = (*ring.layout(), ring.count());
         let start = ring.cursor();
-        let mut links = Links { region: ring.into_region(), layout, count, link, cursor: 0 };
+        let mut links = Links { region: ring.into_region(), count, link, cursor: 0 };
         let base = links.region.address();
         for index in 0..count {
             let place = layout.place(index) + layout.pointer_offset();
@@ -104,19 +103,9 @@ impl<'m> Links<'m> {
         Ok(links)
     }
 
-    /// The layout of the elements.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     /// Number of elements.
     pub fn count(&self) -> usize {
         self.count
-    }
-
-    /// The representation of the links.
-    pub fn link(&self) -> Link {
-        self.link
     }
 
     /// Address of the first byte of the region, from which offsets count.
@@ -156,11 +145,6 @@ impl<'m> Links<'m> {
         self.region.word(self.place(link))
     }
 
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
-
     /// The link to the element whose link is at byte `place`.
     fn value(&self, place: usize) -> Result<u64, LinksError> {
         match self.link {
@@ -183,7 +167,7 @@ impl<'m> Links<'m> {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::pattern::Order;
+    use crate::pattern::{Layout, Order};
     use core::iter::successors;
     use std::vec;
 

@@ -65,19 +65,9 @@ impl<'m> Matrix<'m> {
         self.row_bytes
     }
 
-    /// The bytes of all rows.
-    pub fn bytes(&self) -> &[u8] {
-        &self.region.bytes()[..self.rows * self.row_bytes]
-    }
-
     /// The bytes of all rows, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.region.bytes_mut()[..self.rows * self.row_bytes]
-    }
-
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
     }
 }
 

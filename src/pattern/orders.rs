@@ -164,11 +164,6 @@ impl<'m> Orders<'m> {
     pub fn bytes(&self) -> &[u8] {
         &self.region.bytes()[..self.arrangement.bytes(self.count)]
     }
-
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
 }
 
 #[cfg(test)]

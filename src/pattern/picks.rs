@@ -123,11 +123,6 @@ impl<'m> Picks<'m> {
         &self.region
     }
 
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
-
     /// Number of the element that index `number` picks.
     fn index(&self, number: usize) -> usize {
         u32::from_ne_bytes(self.region.array(number * INDEX)) as usize / (self.element / WORD)

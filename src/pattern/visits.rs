@@ -10,7 +10,6 @@ use crate::mem::{Region, WORD};
 #[derive(Debug)]
 pub struct Visits<'m> {
     region: Region<'m>,
-    count: usize,
     cursor: usize,
 }
 
@@ -54,12 +53,7 @@ impl<'m> Visits<'m> {
         for (&place, &next) in places.iter().zip(next) {
             region.set_word(place, (start + next) as u64);
         }
-        Ok(Visits { count: places.len(), cursor: start + first, region })
-    }
-
-    /// Words per round.
-    pub fn count(&self) -> usize {
-        self.count
+        Ok(Visits { cursor: start + first, region })
     }
 
     /// Address of the next word to visit.

@@ -131,15 +131,6 @@ impl Cache {
         with!(&mut self.kept, policy => self.level.references(policy, references));
     }
 
-    /// Writes back every dirty line, as at the end of a program, and returns their number. The lines
-    /// stay.
-    pub fn clean(&mut self) -> u64 {
-        let mut written = 0;
-        self.level.clean_each(|_| written += 1);
-        self.level.lines.write_backs += written;
-        written
-    }
-
     #[inline]
     pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
         match &mut self.kept {
@@ -229,11 +220,6 @@ impl TlbDesign {
     /// Returns the dTLB and the STLB as caches of pages.
     pub(super) const fn levels(&self) -> (Geometry, Option<Geometry>) {
         (self.first, self.second)
-    }
-
-    /// Returns the page size in bytes.
-    pub const fn page(&self) -> u64 {
-        self.first.line()
     }
 }
 

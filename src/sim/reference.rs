@@ -163,11 +163,6 @@ impl Counters {
         self.demand().misses
     }
 
-    /// Returns the hits of fetches, reads and writes.
-    pub fn hits(&self) -> u64 {
-        self.demand().hits
-    }
-
     /// Returns misses divided by references; 0 without references.
     pub fn miss_ratio(&self) -> f64 {
         let demand = self.demand();

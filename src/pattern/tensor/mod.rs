@@ -233,11 +233,6 @@ impl<'m> Tensor<'m> {
         f32::from_ne_bytes(self.region.array(offset))
     }
 
-    /// Returns the region.
-    pub fn into_region(self) -> Region<'m> {
-        self.region
-    }
-
     /// Byte offset of array `number` of `level`.
     fn array(&self, heap: Heap, level: usize, number: usize) -> usize {
         let shape = self.shape;

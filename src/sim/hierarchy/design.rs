@@ -114,15 +114,6 @@ messages! { HierarchyError:
 }
 
 impl HierarchyDesign {
-    /// Returns a hierarchy that consists of L1 only.
-    pub fn of(cache: Design) -> Self {
-        HierarchyDesign {
-            instructions: Instructions::Ignored,
-            levels: alloc::vec![LevelDesign::new(cache, Inclusion::NonInclusive)],
-            tlb: None,
-        }
-    }
-
     /// Returns the hierarchy that cachegrind simulates: I1, D1 and LL, all LRU.
     pub fn cachegrind(i1: Geometry, d1: Geometry, ll: Geometry) -> Self {
         let level = |geometry| LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);

@@ -142,11 +142,6 @@ impl Mesi {
         (self.state(0, line), self.messages - before)
     }
 
-    /// Returns the number of cores.
-    pub fn cores(&self) -> usize {
-        self.cores
-    }
-
     /// Returns the messages sent so far.
     pub fn messages(&self) -> Messages {
         self.messages
