@@ -30,43 +30,16 @@ const TURNS: usize = 3;
 const PEER_NANOS: f64 = 0.1e9;
 
 /// A workload, its name, and the name of the same workload in likwid-bench.
-struct Workload {
-    what: &'static str,
-    motion: Motion,
-    likwid: &'static str,
-    /// Whether the accesses bypass the caches, so that one working set is enough.
-    past_caches: bool,
-}
+type Workload = (&'static str, Motion, &'static str);
 
-const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Workload {
-    Workload {
-        what,
-        motion,
-        likwid,
-        past_caches: matches!(motion, Motion::WriteNonTemporal | Motion::CopyNonTemporal),
-    }
-}
-
-impl Workload {
-    /// The name of likwid-bench's test for vectors of `width` bytes.
-    fn likwid_test(&self, width: usize) -> String {
-        let suffix = match width {
-            16 => "_sse",
-            32 => "_avx",
-            _ => "_avx512",
-        };
-        format!("{}{suffix}", self.likwid)
-    }
-}
-
-const SUBJECTS: [Workload; 7] = [
-    subject("read", Motion::Read, "load"),
-    subject("read two halves", Motion::ReadHalves, "load"),
-    subject("write", Motion::Write, "store"),
-    subject("update", Motion::Update, "update"),
-    subject("copy", Motion::Copy, "copy"),
-    subject("non-temporal write", Motion::WriteNonTemporal, "store_mem"),
-    subject("non-temporal copy", Motion::CopyNonTemporal, "copy_mem"),
+const WORKLOADS: [Workload; 7] = [
+    ("read", Motion::Read, "load"),
+    ("read two halves", Motion::ReadHalves, "load"),
+    ("write", Motion::Write, "store"),
+    ("update", Motion::Update, "update"),
+    ("copy", Motion::Copy, "copy"),
+    ("non-temporal write", Motion::WriteNonTemporal, "store_mem"),
+    ("non-temporal copy", Motion::CopyNonTemporal, "copy_mem"),
 ];
 
 pub fn main(driver: &mut Driver) {
@@ -86,33 +59,32 @@ pub fn main(driver: &mut Driver) {
         .find_map(|bytes| Vector::of(bytes, features))
         .unwrap_or(Vector::Sse2);
     let mut bench = Bench { arena: Arena::on(&Linux), likwid, ports };
-    let sizes = sizes();
-    let memory = sizes[sizes.len() - 1];
+    let sizes @ [.., memory] = sizes();
     for bytes in sizes {
-        for subject in &SUBJECTS {
-            if bytes == memory || !subject.past_caches {
-                bench.subject(driver, subject, widest, bytes);
+        for workload in WORKLOADS {
+            // For accesses that bypass the caches, one working set is enough.
+            let past = matches!(workload.1, Motion::WriteNonTemporal | Motion::CopyNonTemporal);
+            if bytes == memory || !past {
+                bench.time(driver, workload, widest, bytes);
             }
         }
         // The width of the cited documents.
-        bench.subject(driver, &SUBJECTS[0], Vector::Sse2, bytes);
+        bench.time(driver, WORKLOADS[0], Vector::Sse2, bytes);
         bench.plain(driver, bytes);
     }
 }
 
 /// Working sets: half of L1d, a quarter of L2, an eighth of the last level but at most 4 MiB, and one well
 /// beyond the caches.
-fn sizes() -> Vec<usize> {
+fn sizes() -> [usize; 4] {
     let caches = Caches::detect();
     let of = |level| caches.data(level).map(|cache| cache.size as usize);
     let last = caches.last_level().map_or(8 * MIB, |cache| cache.size as usize);
     // The usable part of a shared cache may be small.
     let llc = (last / 8).min(4 * MIB);
     let memory = (4 * last).clamp(64 * MIB, 128 * MIB);
-    let mut sizes = vec![of(1).unwrap_or(32 * KIB) / 2, of(2).unwrap_or(256 * KIB) / 4];
-    sizes.extend([llc, memory]);
-    let whole = |bytes: usize| bytes / KIB * KIB;
-    sizes.into_iter().map(whole).collect()
+    let [l1, l2] = [of(1).unwrap_or(32 * KIB) / 2, of(2).unwrap_or(256 * KIB) / 4];
+    [l1, l2, llc, memory].map(|bytes| bytes / KIB * KIB)
 }
 
 struct Bench {
@@ -128,56 +100,55 @@ struct Speed {
     gigabytes: f64,
 }
 
-impl Speed {
-    /// The faster of two turns.
-    fn better(self, other: Option<Speed>) -> Speed {
-        match other {
-            Some(other) if other.gigabytes > self.gigabytes => other,
-            _ => self,
-        }
-    }
-}
-
 impl Bench {
     /// Measures one kernel, and likwid-bench's equivalent after it.
-    fn subject(&mut self, driver: &mut Driver, subject: &Workload, vector: Vector, bytes: usize) {
+    fn time(
+        &mut self,
+        driver: &mut Driver,
+        (what, motion, likwid): Workload,
+        vector: Vector,
+        bytes: usize,
+    ) {
         let width = vector.bytes();
-        let name = format!("{}, {width} B, {}", subject.what, words(bytes));
+        let name = format!("{what}, {width} B, {}", words(bytes));
         let region = match self.arena.region(bytes, PageRequest::Base) {
             Ok((region, _)) => region,
             Err(reason) => return driver.say(&format!("{name}: skipped: {reason}")),
         };
-        let mut kernel = match Bandwidth::new(region, subject.motion, vector) {
+        let mut kernel = match Bandwidth::new(region, motion, vector) {
             Ok(kernel) => kernel,
             Err(error) => return driver.say(&format!("{name}: skipped: {error}")),
         };
         let work = kernel.work();
-        let all = |bytes: u32| f64::from(bytes) * BLOCKS as f64;
-        let (read, written) = (all(work.bytes_read), all(work.bytes_written));
-        let timed = driver.time(
-            &name,
-            Some(Throughput::Bytes((read + written) as u64)),
-            &mut |operations| ticks(&mut kernel, operations * BLOCKS),
-        );
+        let moved = work.bytes_read + work.bytes_written;
+        let in_all = Some(Throughput::Bytes(u64::from(moved) * BLOCKS));
+        let run = &mut |operations| ticks(&mut kernel, operations * BLOCKS);
+        let timed = driver.time(&name, in_all, run);
         if timed.ticks.is_none() {
             return;
         }
         // Criterion's samples contain interrupts, and an interrupt can change how loads pair up until the
         // next interrupt. The lab's samples are too short for either effect.
-        let moved = f64::from(work.bytes_read + work.bytes_written);
-        let once = f64::from(work.bytes_read.max(work.bytes_written));
+        let (once, moved) = (work.bytes_read.max(work.bytes_written), moved.into());
         let mut ours = None;
         let mut theirs = Ok(0.0_f64);
-        let test = subject.likwid_test(width);
+        let registers = match width {
+            16 => "sse",
+            32 => "avx",
+            _ => "avx512",
+        };
+        let test = format!("{likwid}_{registers}");
         for _ in 0..TURNS {
             let Some(timed) = steadily(driver, &mut kernel) else {
                 return driver.say(&format!("{name}: skipped: it could not be sampled"));
             };
-            let Some(speed) = speed(driver, timed, once, moved) else {
+            let Some(speed) = speed(driver, timed, once.into(), moved) else {
                 return;
             };
             let rounds = (PEER_NANOS * speed.gigabytes / bytes as f64) as u64;
-            ours = Some(speed.better(ours));
+            if ours.is_none_or(|best: Speed| best.gigabytes <= speed.gigabytes) {
+                ours = Some(speed);
+            }
             if let (Some(likwid), Ok(best)) = (&self.likwid, &theirs) {
                 let turn = likwid.bandwidth(&test, bytes, rounds);
                 theirs = turn.map(|turn| turn.max(*best));
@@ -185,7 +156,7 @@ impl Bench {
         }
         let Some(ours) = ours else { return };
         let mut line = told(&name, &ours);
-        if let (Some(most), Some(a_cycle)) = (self.limit(subject.motion, width), ours.a_cycle) {
+        if let (Some(most), Some(a_cycle)) = (self.limit(motion, width), ours.a_cycle) {
             line += &format!(", {:.2} of the ports", a_cycle / most);
         }
         driver.say(&line);

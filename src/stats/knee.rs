@@ -9,8 +9,6 @@ pub struct Knee {
     pub before: usize,
     /// Index of the first point after the rise.
     pub after: usize,
-    /// The value after the rise over the value before it.
-    pub rise: f64,
 }
 
 /// Finds the steps of a curve of positive `values`. A step is a maximal run in which each value at `i +
@@ -29,9 +27,8 @@ pub fn knees(
             after += 1;
         }
         if after > before {
-            let rise = values[after] / values[before];
-            if rise >= total {
-                found(Knee { before, after, rise });
+            if values[after] / values[before] >= total {
+                found(Knee { before, after });
             }
             before = after;
         } else {

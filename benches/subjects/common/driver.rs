@@ -9,8 +9,14 @@ use linefill::os::{self, Pinned};
 use linefill::stats::median;
 use linefill::time::{Rate, start, stop};
 
-use super::clock::{Clock, CoreCycles, Ticks};
+// The library's measurements for Criterion, included from their source: the library exports them with its
+// feature `criterion`, but the benches need only `std`, and only a part of them.
+#[allow(dead_code, unused_imports)]
+#[path = "../../../src/criterion.rs"]
+mod measurements;
+
 use crate::SUBJECTS;
+use measurements::{Clock, CoreCycles, Ticks};
 
 /// Samples per benchmark.
 const SAMPLES: usize = 20;
