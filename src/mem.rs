@@ -209,18 +209,12 @@ impl Span {
 
     /// Whether the bytes fit into `room` bytes.
     pub(crate) const fn fits(self, room: usize) -> bool {
-        match self.0 {
-            Some(bytes) => bytes <= room,
-            None => false,
-        }
+        matches!(self.0, Some(bytes) if bytes <= room)
     }
 
     /// Returns the error that `error` makes of the bytes and of `room` if the bytes do not fit into `room`.
     pub(crate) fn within<E>(self, room: usize, error: fn(usize, usize) -> E) -> Result<(), E> {
-        if self.fits(room) {
-            return Ok(());
-        }
-        Err(error(self.bytes(), room))
+        if self.fits(room) { Ok(()) } else { Err(error(self.bytes(), room)) }
     }
 
     /// Returns the number of bytes, or `usize::MAX` if it is too large.

@@ -91,11 +91,14 @@ unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Err
     Region::new(bytes).map_err(|error| Error::new(Code::Memory, error))
 }
 
-fn no_choice(name: &str, number: i32, last: i32) -> Error {
-    Error::new(
-        Code::Choice,
-        format!("{name} {number} does not exist; valid numbers are 0 to {last}"),
-    )
+/// The choice with this number.
+fn choice<T: Copy>(name: &str, number: i32, choices: &[T]) -> Result<T, Error> {
+    let chosen = usize::try_from(number).ok().and_then(|number| choices.get(number));
+    chosen.copied().ok_or_else(|| {
+        let last = choices.len() - 1;
+        let why = format!("{name} {number} does not exist; valid numbers are 0 to {last}");
+        Error::new(Code::Choice, why)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -169,12 +172,8 @@ pub unsafe extern "C" fn lf_ring_new(
     guarded(|| {
         // SAFETY: `ring` is null or valid for writes.
         let into = unsafe { place_for(ring, "ring") }?;
-        let order = match order {
-            0 => Order::Sequential,
-            1 => Order::Random { seed },
-            2 => Order::Backward,
-            other => return Err(no_choice("order", other, 2)),
-        };
+        let orders = [Order::Sequential, Order::Random { seed }, Order::Backward];
+        let order = choice("order", order, &orders)?;
         // SAFETY: only the ring uses the memory.
         let region = unsafe { lent(memory, bytes) }?;
         if npad >= region.len() / 8 {
@@ -225,12 +224,7 @@ pub unsafe extern "C" fn lf_walk_new(
         // SAFETY: `lf_ring_new` boxed the ring, and the caller passes its ownership.
         let ring = unsafe { Box::from_raw(ring.as_ptr()) }.0;
         let into = into?;
-        let step = match step {
-            0 => Step::Follow,
-            1 => Step::Inc,
-            2 => Step::Addnext0,
-            other => return Err(no_choice("step", other, 2)),
-        };
+        let step = choice("step", step, &[Step::Follow, Step::Inc, Step::Addnext0])?;
         let lap = ring.count() as u64;
         let walk = Walk::new(ring, step).map_err(|error| Error::new(Code::Layout, error))?;
         // SAFETY: `kernel` is not null, so it is valid for writes.
@@ -252,14 +246,9 @@ pub unsafe extern "C" fn lf_stream_new(
     guarded(|| {
         // SAFETY: `kernel` is null or valid for writes.
         let into = unsafe { place_for(kernel, "kernel") }?;
-        let motion = match motion {
-            0 => Motion::Read,
-            1 => Motion::Write,
-            2 => Motion::WriteNonTemporal,
-            3 => Motion::Update,
-            4 => Motion::Copy,
-            other => return Err(no_choice("motion", other, 4)),
-        };
+        use Motion::{Copy, Read, Update, Write, WriteNonTemporal};
+        let motions = [Read, Write, WriteNonTemporal, Update, Copy];
+        let motion = choice("motion", motion, &motions)?;
         let vector = Vector::of(vector, Features::detect()).ok_or_else(|| {
             let why = format!(
                 "this CPU has no vector registers of {vector} bytes; there may be 16, 32, 64"

@@ -14,16 +14,20 @@ const FULL: f64 = 1.5;
 /// with more lines has not run out of buffers. Returns `None` if the curve does not rise by half or more from
 /// one number to the next.
 pub fn last_before_rise(curve: &Curve) -> Option<Found<u32>> {
-    decide(curve, |points| Some(steepest(points, FULL)?[0] as u32))
+    decide(curve, |points| Some(steepest::<2>(points, FULL)?[0].0 as u32))
 }
 
-/// Returns the numbers before and behind the steepest rise from one number to the next, if the cost rises
-/// there by more than this factor.
-fn steepest(points: &[(f64, f64)], least: f64) -> Option<[f64; 2]> {
-    let steps = points.windows(2).filter(|pair| pair[0].1 > 0.0);
-    let rise = |pair: &[(f64, f64)]| pair[1].1 / pair[0].1;
+/// Returns the `N` neighbours over which the cost rises most steeply, if it rises by more than this factor.
+fn steepest<const N: usize>(points: &[(f64, f64)], least: f64) -> Option<[(f64, f64); N]> {
+    let steps = points.windows(N).filter(|step| step[0].1 > 0.0);
+    let rise = |step: &[(f64, f64)]| step[N - 1].1 / step[0].1;
     let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
-    (rise(steepest) > least).then_some([steepest[0].0, steepest[1].0])
+    (rise(steepest) > least).then(|| *steepest.first_chunk().expect("N points"))
+}
+
+/// Returns a range from the number that was held to the one below the number that was not.
+fn held(held: f64, left: f64) -> [u32; 2] {
+    [held as u32, (left as u32).saturating_sub(1)]
 }
 
 /// Returns the number of entries of a TLB, from the time per step over the number of pages from `few` to
@@ -76,7 +80,7 @@ const ALONE: f64 = 1.4;
 pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide_range(times, |points| {
         let [before, behind] = steepest(points, ALONE)?;
-        Some([before as u32, (behind as u32).saturating_sub(1)])
+        Some(held(before.0, behind.0))
     })
 }
 
@@ -87,17 +91,10 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
 /// fifths.
 pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide_range(times, |points| {
-        let steps = points.windows(3).filter(|three| three[0].1 > 0.0);
-        let rise = |three: &[(f64, f64)]| three[2].1 / three[0].1;
-        let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
-        let [before, between, behind] = [steepest[0], steepest[1], steepest[2]];
+        let [before, between, behind] = steepest(points, ALONE)?;
         // Squares of both sides: a square root needs std.
         let risen = between.1 * between.1 >= before.1 * behind.1;
-        let [held, left] = match risen {
-            true => [before.0, between.0],
-            false => [between.0, behind.0],
-        };
-        (rise(steepest) > ALONE).then_some([held as u32, (left as u32).saturating_sub(1)])
+        Some(if risen { held(before.0, between.0) } else { held(between.0, behind.0) })
     })
 }
 
@@ -116,8 +113,7 @@ pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
             from_there.all(|(_, cost)| *cost > FORGOTTEN * usual)
         };
         let first = (1..points.len()).find(forgotten)?;
-        let [held, left] = [points[first - 1].0, points[first].0];
-        Some([held as u32, (left as u32).saturating_sub(1)])
+        Some(held(points[first - 1].0, points[first].0))
     })
 }
 

@@ -73,7 +73,7 @@ pub(super) fn met(
     taken: usize,
     summary: impl FnOnce() -> Option<Summary>,
 ) -> bool {
-    let look = enough(quiet, taken, plan.least) && taken % BETWEEN_LOOKS == 0;
+    let look = enough(quiet, taken, plan.least) && taken.is_multiple_of(BETWEEN_LOOKS);
     look && summary().is_some_and(|Summary { median, interval, .. }| {
         let reach = (interval.hi - median).max(median - interval.lo);
         median > 0.0 && reach <= plan.precision * median

@@ -1,11 +1,14 @@
 //! One level of cache, and the TLBs for data: a dTLB and an STLB, which are caches of pages.
 
+use alloc::vec;
+
 use super::geometry::{Design, Geometry, GeometryError};
 use super::level::{Evicted, Level, Outcome};
 use super::policy::{
     Ages, Bits, EMPTY, Eight, FLAG_BITS, Lru, LruOfEight, Random, Replacement, RoundRobin, Trees,
 };
 use super::reference::{Counters, Op, Outcomes, Reference, SetCounters};
+use crate::pattern::Rng;
 
 /// One level of cache.
 ///
@@ -66,10 +69,10 @@ impl Cache {
         let kept = match design.replacement {
             Replacement::Lru if ways == LruOfEight::WAYS => Kept::LruOfEight(LruOfEight::new(sets)),
             Replacement::Lru => Kept::Lru(Lru),
-            Replacement::RoundRobin => Kept::RoundRobin(RoundRobin::new(sets)),
+            Replacement::RoundRobin => Kept::RoundRobin(RoundRobin(vec![0; sets].into())),
             Replacement::TreePlru => Kept::TreePlru(Trees::new(sets, ways)),
             Replacement::BitPlru => Kept::BitPlru(Bits::new(sets, ways)),
-            Replacement::Random { seed } => Kept::Random(Random::new(seed)),
+            Replacement::Random { seed } => Kept::Random(Random(Rng::new(seed))),
             Replacement::Qlru(qlru) => Kept::Qlru(Ages::new(qlru, sets, ways)),
         };
         Cache { level: Level::new(design), kept }

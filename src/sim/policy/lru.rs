@@ -2,7 +2,6 @@
 //! recent first; round robin, by a pointer per set; and random.
 
 use alloc::boxed::Box;
-use alloc::vec;
 
 use super::{EMPTY, Entry, Policy, empty, find, is};
 use crate::pattern::Rng;
@@ -12,8 +11,6 @@ use crate::pattern::Rng;
 pub(crate) struct Lru;
 
 impl Policy for Lru {
-    fn used(&mut self, _: usize, _: usize) {}
-
     fn victim(&mut self, _: usize, entries: &[Entry]) -> usize {
         entries.len() - 1
     }
@@ -62,46 +59,26 @@ fn pass(entries: &mut [Entry], key: Entry) -> Option<Entry> {
 
 /// The way filled last in each set.
 #[derive(Clone, Debug)]
-pub(crate) struct RoundRobin {
-    filled: Box<[u16]>,
-}
-
-impl RoundRobin {
-    pub(crate) fn new(sets: usize) -> Self {
-        RoundRobin { filled: vec![0; sets].into_boxed_slice() }
-    }
-}
+pub(crate) struct RoundRobin(pub(crate) Box<[u16]>);
 
 impl Policy for RoundRobin {
-    fn used(&mut self, _: usize, _: usize) {}
-
     #[inline]
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
-        let next = usize::from(self.filled[set]) + 1;
+        let next = usize::from(self.0[set]) + 1;
         let way = if next < entries.len() { next } else { 0 };
-        self.filled[set] = way as u16;
+        self.0[set] = way as u16;
         way
     }
 }
 
 /// Random replacement.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
-    rng: Rng,
-}
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random { rng: Rng::new(seed) }
-    }
-}
+pub(crate) struct Random(pub(crate) Rng);
 
 impl Policy for Random {
-    fn used(&mut self, _: usize, _: usize) {}
-
     #[inline]
     fn victim(&mut self, _: usize, entries: &[Entry]) -> usize {
-        empty(entries).unwrap_or_else(|| self.rng.below(entries.len()))
+        empty(entries).unwrap_or_else(|| self.0.below(entries.len()))
     }
 }
 
@@ -112,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_first_line_comes_into_way_1_and_hits_move_nothing() {
-        let mut policy = RoundRobin::new(1);
+        let mut policy = RoundRobin([0].into());
         let mut entries = [EMPTY; 3];
         let mut ways = |line: u64| policy.reach(0, &mut entries, line << 2).0;
         assert_eq!([1, 2, 1, 1, 3].map(&mut ways), [1, 2, 1, 1, 0]);
@@ -122,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_way_of_a_full_set_goes_as_often() {
-        let mut policy = Random::new(3);
+        let mut policy = Random(Rng::new(3));
         let mut entries = [EMPTY; 8];
         let mut filled = [0_u32; 8];
         for line in 0..8008 {

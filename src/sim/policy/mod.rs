@@ -101,7 +101,7 @@ pub(super) trait Policy: Sized {
     }
 
     /// Records a use of the line in `way`.
-    fn used(&mut self, set: usize, way: usize);
+    fn used(&mut self, _set: usize, _way: usize) {}
 
     /// Returns an empty way or the way of the victim, and records that a new line comes in there.
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize;
@@ -143,6 +143,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::pattern::Rng;
 
     #[test]
     fn a_line_is_found_in_whatever_way_it_lies_and_whatever_its_flags() {
@@ -182,7 +183,7 @@ mod tests {
         fills_what_was_removed(Lru);
         fills_what_was_removed(Trees::new(1, 4));
         fills_what_was_removed(Bits::new(1, 4));
-        fills_what_was_removed(Random::new(1));
+        fills_what_was_removed(Random(Rng::new(1)));
         let qlru = "QLRU_H11_M1_R0_U0".parse().unwrap();
         fills_what_was_removed(Ages::new(qlru, 1, 4));
     }
