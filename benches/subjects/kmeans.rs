@@ -8,8 +8,7 @@ use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, CpuOrder, Linux, Setup, Untestable, Workload};
 use linefill::host::ThreadGroup as _;
 use linefill::mem::Region;
-use linefill::os::current_cpu;
-use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, thread_group};
+use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, current_cpu, thread_group};
 
 /// Points per thread.
 const POINTS: usize = 4000;

@@ -17,28 +17,14 @@ pub fn main(driver: &mut Driver) {
     let own = driver.time("what a pair of start and stop reads", None, &mut |pairs| {
         (0..pairs).map(|_| empty()).sum()
     });
-    let pair = driver.time("a pair of start and stop", None, &mut |pairs| {
-        around(pairs, || {
-            black_box(empty());
-        })
-    });
-    driver.time("yardstick", None, &mut |readings| {
-        around(readings, || {
-            black_box(yardstick::ticks());
-        })
-    });
-    driver.time("a look at context switches", None, &mut |looks| {
-        around(looks, || {
-            black_box(Switches::now());
-        })
-    });
+    let pair = driver.time("a pair of start and stop", None, &mut |pairs| around(pairs, empty));
+    driver.time("yardstick", None, &mut |readings| around(readings, yardstick::ticks));
+    driver.time("a look at context switches", None, &mut |looks| around(looks, Switches::now));
     driver.time("a steady sample of nothing", None, &mut sample_nothing);
     let by_read = scope_of(driver, "task-clock", false);
     let by_rdpmc = scope_of(driver, "instructions", true);
     let usual = driver.time("counters::scope of the usual events", None, &mut |scopes| {
-        around(scopes, || {
-            black_box(counters::scope(|| ()));
-        })
+        around(scopes, || counters::scope(|| ()))
     });
 
     report(driver, "an empty start/stop pair reads", own);
@@ -76,11 +62,8 @@ fn scope_of(driver: &mut Driver, event: &str, fast: bool) -> Timed {
             (Err(unread), true) => unread.to_string(),
             (Ok(()), false) => "rdpmc reads it".to_owned(),
             _ => {
-                return driver.time(&name, None, &mut |scopes| {
-                    around(scopes, || {
-                        black_box(a_scope(&counter));
-                    })
-                });
+                return driver
+                    .time(&name, None, &mut |scopes| around(scopes, || a_scope(&counter)));
             }
         },
     };

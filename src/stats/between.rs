@@ -116,10 +116,7 @@ impl Prior {
         };
         let prior = |(count, (of_group, _)): &(f64, (f64, f64))| {
             let weight = weight(*count);
-            let mean = match *count > 0.0 {
-                true => mean + weight * (of_group - mean),
-                false => mean,
-            };
+            let mean = if *count > 0.0 { mean + weight * (of_group - mean) } else { mean };
             let left = (within - own).max(0.0) + between * (1.0 - weight);
             // Half the degrees of freedom, bounded below by those of two passes and above by those of
             // identical points. With fewer, a single pass would say nothing about its value.

@@ -194,10 +194,7 @@ impl Interval {
         if lo == hi && lo % 1.0 == 0.0 {
             return 0;
         }
-        match self.tells_a_value() {
-            true => digits_of(self.center()),
-            false => digits_of(f64::max(lo.abs(), hi.abs())),
-        }
+        digits_of(if self.tells_a_value() { self.center() } else { f64::max(lo.abs(), hi.abs()) })
     }
 
     /// Prints `value [lo, hi]`, with digits as for this value; an exact number as [`Display`] does.

@@ -64,13 +64,19 @@ pub(super) fn bisect(mut lo: f64, mut hi: f64, below: impl Fn(f64) -> bool) -> f
     (lo + hi) / 2.0
 }
 
-/// Returns the logarithm of the gamma function of a positive number.
-fn ln_gamma(mut x: f64) -> f64 {
+/// Returns the first of `x`, `x + 1` and so on that is [`LARGE`], and the sum of `step` over those before it.
+fn up_to_large(mut x: f64, step: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut below = 0.0;
     while x < LARGE {
-        below += x.ln();
+        below += step(x);
         x += 1.0;
     }
+    (x, below)
+}
+
+/// Returns the logarithm of the gamma function of a positive number.
+fn ln_gamma(x: f64) -> f64 {
+    let (x, below) = up_to_large(x, |x| x.ln());
     let square = 1.0 / (x * x);
     let series =
         (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x;
@@ -78,24 +84,16 @@ fn ln_gamma(mut x: f64) -> f64 {
 }
 
 /// Returns the derivative of [`ln_gamma`].
-pub(super) fn digamma(mut x: f64) -> f64 {
-    let mut below = 0.0;
-    while x < LARGE {
-        below += 1.0 / x;
-        x += 1.0;
-    }
+pub(super) fn digamma(x: f64) -> f64 {
+    let (x, below) = up_to_large(x, |x| 1.0 / x);
     let square = 1.0 / (x * x);
     let series = square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0));
     x.ln() - 0.5 / x - series - below
 }
 
 /// Returns the derivative of [`digamma`].
-pub(super) fn trigamma(mut x: f64) -> f64 {
-    let mut below = 0.0;
-    while x < LARGE {
-        below += 1.0 / (x * x);
-        x += 1.0;
-    }
+pub(super) fn trigamma(x: f64) -> f64 {
+    let (x, below) = up_to_large(x, |x| 1.0 / (x * x));
     let square = 1.0 / (x * x);
     let series = square * (1.0 / 6.0 - square * (1.0 / 30.0 - square / 42.0));
     (1.0 + 0.5 / x + series) / x + below

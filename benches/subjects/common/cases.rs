@@ -11,8 +11,7 @@ use linefill::experiment::{
 };
 use linefill::host::ThreadGroup as _;
 use linefill::kernel::Work;
-use linefill::os::current_cpu;
-use linefill::os::{RoundOptions, Sysfs, allowed, thread_group};
+use linefill::os::{RoundOptions, Sysfs, allowed, current_cpu, thread_group};
 use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed, is_test, ticks};

@@ -279,13 +279,11 @@ impl Hierarchy {
     /// way: an exclusive level may hold the line of the reference that is being served, and must not evict
     /// it for them.
     fn bring(&mut self, depth: usize, line: u64) {
-        let geometry = self.levels[depth].cache.geometry();
-        let reference =
-            Reference { address: line << geometry.offset_bits(), bytes: 1, op: Op::Prefetch };
+        let address = line << self.levels[depth].cache.geometry().offset_bits();
         let mut dirty = false;
         for next in depth + 1..self.levels.len() {
             let level = &mut self.levels[next];
-            let line = level.cache.geometry().line_of(reference.address);
+            let line = level.cache.geometry().line_of(address);
             let hit = if level.inclusion == Inclusion::Exclusive {
                 let taken = self.take(next, line);
                 dirty = taken.is_some_and(|taken| taken.dirty);
@@ -349,8 +347,7 @@ impl Hierarchy {
         }
         let geometry = data.geometry();
         let of_instructions = instructions.unwrap_or(data).geometry();
-        let alike = of_instructions.line() == geometry.line() && instructions.is_none_or(steady);
-        if !alike {
+        if of_instructions.line() != geometry.line() || !instructions.is_none_or(steady) {
             return None;
         }
         let sets = [of_instructions.sets(), geometry.sets()];

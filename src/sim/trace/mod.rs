@@ -131,10 +131,7 @@ impl Decoder {
     /// Reads a record; `None` if the record is incomplete.
     #[inline]
     fn record(&mut self, rest: &mut &[u8]) -> Result<Option<Reference>, ()> {
-        let Some((&head, behind)) = rest.split_first() else {
-            return Ok(None);
-        };
-        *rest = behind;
+        let Some(&head) = rest.split_off_first() else { return Ok(None) };
         let next = head >> 5 == NEXT_FETCH;
         let op = match Op::ALL.get(usize::from(head >> 5)) {
             Some(&op) => op,
@@ -143,17 +140,13 @@ impl Decoder {
         };
         let mut bytes = u64::from(head & LONG);
         if bytes == u64::from(LONG) {
-            match take(rest)? {
-                Some(size) => bytes = size,
-                None => return Ok(None),
-            }
+            let Some(size) = take(rest)? else { return Ok(None) };
+            bytes = size;
         }
         let mut distance = 0;
         if !next {
-            match take(rest)? {
-                Some(zigzag) => distance = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64),
-                None => return Ok(None),
-            }
+            let Some(zigzag) = take(rest)? else { return Ok(None) };
+            distance = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         }
         let reference = Reference {
             address: self.from.of(op).wrapping_add_signed(distance),
@@ -170,10 +163,7 @@ impl Decoder {
 fn take(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
-        let Some((&byte, behind)) = rest.split_first() else {
-            return Ok(None);
-        };
-        *rest = behind;
+        let Some(&byte) = rest.split_off_first() else { return Ok(None) };
         value |= u64::from(byte & 0x7F) << shift;
         if byte & 0x80 == 0 {
             return Ok(Some(value));
