@@ -20,10 +20,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::common::driver::{Driver, Timed, around, is_test};
-use crate::valgrind::Program;
+use crate::valgrind::{Program, counts, geometry, hierarchy};
 use criterion::Throughput;
 use linefill::pattern::Rng;
-use linefill::sim::{Cache, Design, Geometry, Hierarchy, HierarchyDesign, Op, Reference, Stack};
+use linefill::sim::{Cache, Design, Op, Reference, Stack};
 use linefill::time::{start, stop};
 
 /// References in a generated trace: too many for a branch predictor to learn.
@@ -140,7 +140,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cachegrind");
     let short = Program::build(&place, rounds)?;
     let trace = short.trace()?;
-    let mut whole = hierarchy();
+    let mut whole = hierarchy(CACHES);
     whole.references(&trace);
     let counted = short.counts(CACHES)?;
     assert_eq!(counts(&whole), counted, "not cachegrind's counts");
@@ -171,7 +171,7 @@ fn beside_program(driver: &mut Driver, program: &str, trace: &[Reference], their
     let references = trace.len() as f64;
     driver.say(&format!("{program}, {references} references: {theirs}"));
 
-    let mut ours = hierarchy();
+    let mut ours = hierarchy(CACHES);
     let name = format!("I1, D1 and LL, {program}");
     let timed = driver.time(&name, Some(Throughput::Elements(1)), &mut |references| {
         over(trace, references, |part| ours.references(part))
@@ -296,34 +296,6 @@ impl Theirs {
             self.simulating() / ours
         ));
     }
-}
-
-fn hierarchy() -> Hierarchy {
-    let [i1, d1, ll] = CACHES.map(geometry);
-    Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).expect("lines of one size")
-}
-
-fn geometry(text: &str) -> Geometry {
-    let mut numbers = text.split(',').map(|number| number.parse().expect("a number"));
-    let mut next = || numbers.next().expect("three numbers");
-    Geometry::new(next(), next(), next()).expect("a cache")
-}
-
-/// The counts in cachegrind's order.
-fn counts(hierarchy: &Hierarchy) -> [u64; 9] {
-    let fetches = hierarchy.instructions().expect("I1").counters().fetches;
-    let (first, last) = (hierarchy.counters(0), hierarchy.counters(1));
-    [
-        fetches.total(),
-        fetches.misses,
-        last.fetches.misses,
-        first.reads.total(),
-        first.reads.misses,
-        last.reads.misses,
-        first.writes.total(),
-        first.writes.misses,
-        last.writes.misses,
-    ]
 }
 
 /// The tool that runs a program.

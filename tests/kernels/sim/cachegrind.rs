@@ -6,11 +6,11 @@
 //! valgrind. If valgrind is installed, both are also produced anew, on the program as this machine's compiler
 //! builds it.
 
-use super::valgrind::Program;
+use super::valgrind::{Program, counts, hierarchy};
 use crate::common::folder::Folder;
 use crate::common::untested::starts;
 use linefill::sim::trace::{Decoder, MAGIC};
-use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
+use linefill::sim::{Op, Reference};
 
 const KEPT_TRACE: &[u8] = include_bytes!("../../fixtures/trace/program.lft");
 const KEPT_COUNTS: &str = include_str!("../../fixtures/trace/cachegrind.csv");
@@ -18,7 +18,7 @@ const KEPT_COUNTS: &str = include_str!("../../fixtures/trace/cachegrind.csv");
 /// The caches of a row, in the format of cachegrind's options: size, ways, line.
 struct Row<'a> {
     caches: [&'a str; 3],
-    /// Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw
+    /// In the order of [`counts`].
     counts: [u64; 9],
 }
 
@@ -35,30 +35,10 @@ fn kept() -> Vec<Row<'static>> {
         .collect()
 }
 
-fn geometry(text: &str) -> Geometry {
-    let mut numbers = text.split(',').map(|number| number.parse().unwrap());
-    let mut next = || numbers.next().unwrap();
-    Geometry::new(next(), next(), next()).unwrap()
-}
-
-/// The simulator's counts, in cachegrind's order.
 fn simulated(caches: [&str; 3], trace: &[Reference]) -> [u64; 9] {
-    let [i1, d1, ll] = caches.map(geometry);
-    let mut hierarchy = Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).unwrap();
+    let mut hierarchy = hierarchy(caches);
     hierarchy.references(trace);
-    let instructions = hierarchy.instructions().unwrap().counters().fetches;
-    let (first, last) = (hierarchy.counters(0), hierarchy.counters(1));
-    [
-        instructions.total(),
-        instructions.misses,
-        last.fetches.misses,
-        first.reads.total(),
-        first.reads.misses,
-        last.reads.misses,
-        first.writes.total(),
-        first.writes.misses,
-        last.writes.misses,
-    ]
+    counts(&hierarchy)
 }
 
 fn kept_trace() -> Vec<Reference> {

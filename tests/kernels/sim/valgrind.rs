@@ -5,10 +5,40 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use linefill::sim::Reference;
 use linefill::sim::trace::lackey;
+use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Reference};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace/program.c");
+
+/// A cache in the format of cachegrind's options: size, ways, line.
+pub fn geometry(text: &str) -> Geometry {
+    let mut numbers = text.split(',').map(|number| number.parse().expect("a number"));
+    let mut next = || numbers.next().expect("three numbers");
+    Geometry::new(next(), next(), next()).expect("a cache")
+}
+
+/// I1, D1 and LL in that format, without a line.
+pub fn hierarchy(caches: [&str; 3]) -> Hierarchy {
+    let [i1, d1, ll] = caches.map(geometry);
+    Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).expect("lines of one size")
+}
+
+/// The simulator's counts in cachegrind's order: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw.
+pub fn counts(hierarchy: &Hierarchy) -> [u64; 9] {
+    let fetches = hierarchy.instructions().expect("I1").counters().fetches;
+    let (first, last) = (hierarchy.counters(0), hierarchy.counters(1));
+    [
+        fetches.total(),
+        fetches.misses,
+        last.fetches.misses,
+        first.reads.total(),
+        first.reads.misses,
+        last.reads.misses,
+        first.writes.total(),
+        first.writes.misses,
+        last.writes.misses,
+    ]
+}
 
 /// A program with its arguments.
 pub struct Program {
