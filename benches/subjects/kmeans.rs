@@ -4,6 +4,7 @@
 use crate::common::driver::Driver;
 use criterion::Throughput;
 use linefill::cpu::Features;
+use linefill::experiment::topics::kmeans::WAYS;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, CpuOrder, Linux, Setup, Untestable, Workload};
 use linefill::host::ThreadGroup as _;
@@ -15,16 +16,6 @@ const POINTS: usize = 4000;
 
 /// Nanoseconds from the call of a round to its start.
 const AHEAD: f64 = 30_000.0;
-
-const WAYS: [(&str, KMeansWay); 7] = [
-    ("1P", KMeansWay::Lists),
-    ("2P", KMeansWay::InTurn),
-    ("2Q", KMeansWay::AtOnce),
-    ("2Q padded", KMeansWay::Padded),
-    ("3P", KMeansWay::Streams),
-    ("own sums", KMeansWay::OwnSums),
-    ("own sums, vectors", KMeansWay::Vectors),
-];
 
 pub fn main(driver: &mut Driver) {
     let cpu_order = CpuOrder::around(current_cpu(), Sysfs::live().locations(&allowed()));

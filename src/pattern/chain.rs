@@ -96,17 +96,26 @@ impl<'m> Chain<'m> {
         let slots =
             words.get_mut(..size).ok_or(ChainError::RegionTooSmall { wanted: size, room })?;
         match fill {
-            Fill::Sequential => fill_stride(slots, 1),
+            Fill::Sequential => write(slots, |index| (index + 1) % size),
             Fill::Stride(stride) if common_divisor(stride, size) != 1 => {
                 return Err(ChainError::StrideDivides { stride, size });
             }
-            Fill::Stride(stride) => fill_stride(slots, stride),
+            // The sum of two numbers below the size, which has 32 bits.
+            Fill::Stride(stride) => write(slots, |index| (index + stride % size) % size),
             Fill::RandomFunction { seed } => {
                 let mut rng = Rng::new(seed);
-                slots.fill_with(|| rng.below(size) as u32);
+                write(slots, |_| rng.below(size));
             }
-            Fill::Permutation { seed } => fill_permutation(slots, seed),
-            Fill::Cycle { seed } => fill_cycle(slots, seed),
+            Fill::Permutation { seed } if size >= computed::FROM => {
+                let permutation = Permutation::of(size, &mut Rng::new(seed));
+                write(slots, |number| permutation.of_number(number));
+            }
+            Fill::Cycle { seed } if size >= computed::FROM => {
+                let cycle = Permutation::of(size, &mut Rng::new(seed));
+                write(slots, |number| cycle.after(number, 1));
+            }
+            Fill::Permutation { seed } => draw_permutation(slots, seed),
+            Fill::Cycle { seed } => draw_cycle(slots, seed),
         }
         Ok(Chain { slots, cursor: 0 })
     }
@@ -165,45 +174,25 @@ impl<'m> Chain<'m> {
     }
 }
 
-fn fill_stride(slots: &mut [u32], stride: usize) {
-    let size = slots.len();
-    // Both numbers are below the size, which has 32 bits.
-    let stride = stride % size;
+fn write(slots: &mut [u32], mut next: impl FnMut(usize) -> usize) {
     for (index, slot) in slots.iter_mut().enumerate() {
-        *slot = ((index + stride) % size) as u32;
+        *slot = next(index) as u32;
     }
 }
 
 /// Fisher and Yates' shuffle of the identity.
-fn fill_permutation(slots: &mut [u32], seed: u64) {
-    let mut rng = Rng::new(seed);
-    if slots.len() >= computed::FROM {
-        let permutation = Permutation::of(slots.len(), &mut rng);
-        for (number, slot) in slots.iter_mut().enumerate() {
-            *slot = permutation.of_number(number) as u32;
-        }
-        return;
-    }
-    fill_stride(slots, 0);
-    draw_ahead((2..=slots.len()).rev(), &mut rng, |turn| match turn {
+fn draw_permutation(slots: &mut [u32], seed: u64) {
+    write(slots, |index| index);
+    draw_ahead((2..=slots.len()).rev(), &mut Rng::new(seed), |turn| match turn {
         Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),
         Turn::Take { below, drawn } => slots.swap(below - 1, drawn),
     });
 }
 
-/// Inserts every index after a random earlier one: each cycle arises in exactly one way. A long cycle is
-/// computed.
-fn fill_cycle(slots: &mut [u32], seed: u64) {
-    let mut rng = Rng::new(seed);
-    if slots.len() >= computed::FROM {
-        let cycle = Permutation::of(slots.len(), &mut rng);
-        for (number, slot) in slots.iter_mut().enumerate() {
-            *slot = cycle.after(number, 1) as u32;
-        }
-        return;
-    }
+/// Inserts every index after a random earlier one: each cycle arises in exactly one way.
+fn draw_cycle(slots: &mut [u32], seed: u64) {
     slots[0] = 0;
-    draw_ahead(1..slots.len(), &mut rng, |turn| match turn {
+    draw_ahead(1..slots.len(), &mut Rng::new(seed), |turn| match turn {
         Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),
         Turn::Take { below, drawn } => {
             slots[below] = slots[drawn];

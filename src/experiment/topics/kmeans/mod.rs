@@ -19,7 +19,7 @@ families![cluster_lines, kmeans in self::ALL];
 pub(crate) static ALL: &[Experiment] = &[PROBLEM, LISTS, IN_TURN, AT_ONCE, PADDED, STREAMS];
 
 /// The variants, with the names of their series.
-const WAYS: [(&str, KMeansWay); 7] = [
+pub const WAYS: [(&str, KMeansWay); 7] = [
     ("1P", KMeansWay::Lists),
     ("2P", KMeansWay::InTurn),
     ("2Q", KMeansWay::AtOnce),
