@@ -355,9 +355,7 @@ impl ExperimentPoints<'_> {
     /// Returns the curves and their unit. The unit of the ladder is nanoseconds if the clock rate of the core
     /// is not known.
     pub fn curves(&self, machine: &Machine) -> (Vec<Curve>, Unit) {
-        let Some(experiment) = self.experiment else {
-            return self.ladder(machine);
-        };
+        let Some(experiment) = self.experiment else { return self.ladder(machine) };
         let evidence = Evidence::new(machine, &self.points, experiment.unit());
         let unit = self.plot().map_or(Unit::CoreCycles, |plot| plot.unit);
         ((experiment.curves)(&evidence), unit)

@@ -98,9 +98,7 @@ impl<'a> Points<'a> {
     /// level. Of eight passes or more, drops the lowest and the highest eighth, because a single disturbed
     /// point looks like a step.
     fn last_steps(&self, experiment: &str, series: &str) -> Option<(f64, f64)> {
-        let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else {
-            return None;
-        };
+        let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else { return None };
         let behind_l2 = 2.0 * l2.whole();
         // A rise far beyond the reported size of the level is not the edge of a cache.
         let beyond = llc.reported.map_or(f64::INFINITY, |size| ROOM * size);

@@ -167,10 +167,7 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     let mut table = terminal::table(&headings, width);
     for run in runs {
-        let at = match axis.bytes {
-            true => show(run.x),
-            false => run.x.to_string(),
-        };
+        let at = if axis.bytes { show(run.x) } else { run.x.to_string() };
         let mut row = Row::from([run.series.clone(), at]);
         match &run.outcome {
             Ok(each) => each.iter().map(cell).for_each(|cell| {
@@ -286,9 +283,7 @@ mod tests {
 
     #[test]
     fn a_table_marks_what_was_scaled_and_names_what_was_refused() {
-        let Some(experiment) = find("D14") else {
-            panic!("D14 is built");
-        };
+        let Some(experiment) = find("D14") else { panic!("D14 is built") };
         let run = |x, outcome| CaseRun { experiment, series: "NPAD=0".to_owned(), x, outcome };
         let runs = [
             run(4096.0, Ok(vec![each(2.0, 2.0, 1.0), each(0.1, 0.3, 0.25)])),

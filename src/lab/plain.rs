@@ -46,10 +46,7 @@ fn spelled(text: &str, is: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
     let mut plain = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
-        match is(letter) {
-            true => plain.extend(letter.escape_default()),
-            false => plain.push(letter),
-        }
+        if is(letter) { plain.extend(letter.escape_default()) } else { plain.push(letter) }
     }
     Cow::Owned(plain)
 }

@@ -59,10 +59,7 @@ pub fn record_at(path: &Path) -> PathBuf {
         return path.to_owned();
     }
     let (plain, packed) = (path.join(RECORD), path.join(PACKED));
-    match !plain.exists() && packed.exists() {
-        true => packed,
-        false => plain,
-    }
+    if !plain.exists() && packed.exists() { packed } else { plain }
 }
 
 /// Reads the record of a run, plain or compressed by gzip or zstd.

@@ -122,10 +122,7 @@ impl VerdictLine {
 
     /// Returns the claim's id, or its experiment's id if the record has none.
     pub fn name(&self) -> &str {
-        match self.id.is_empty() {
-            true => &self.experiment,
-            false => &self.id,
-        }
+        if self.id.is_empty() { &self.experiment } else { &self.id }
     }
 
     /// Returns whether the verdict is about this machine. If the record does not say, it is assumed to be.

@@ -41,10 +41,7 @@ pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
     screen.append(&warnings(&ending.analysis, width));
     let claims = &ending.analysis.verdicts;
     let end = footer(ending, &answer, width);
-    let most = match width < ONE_LINE {
-        true => 2 * LINES,
-        false => LINES,
-    };
+    let most = if width < ONE_LINE { 2 * LINES } else { LINES };
     // The empty line after the next part.
     let free = most.saturating_sub(screen.lines() + end.lines() + 1);
     match claims.len() {
@@ -173,10 +170,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
     }
     let bar = if width < WIDE { 0 } else { (width - 62).min(30) };
     let columns = format!("{:>12} {:>10} {:>11}", "holds", "undecided", "untestable");
-    let (name, rest) = match width < ONE_LINE {
-        true => (0, "\n  "),
-        false => (20, ""),
-    };
+    let (name, rest) = if width < ONE_LINE { (0, "\n  ") } else { (20, "") };
     let gap = if bar > 0 { bar + 2 } else { 0 };
     screen.paint(STRONG, &format!("  {:<name$}{:gap$}{rest}{columns}\n", "Still true here", ""));
     for paper in papers {
@@ -214,10 +208,7 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
     let (then, now) = (widest(Finding::then_text), widest(Finding::now_text));
     let id = 5;
     let narrow = width < ONE_LINE;
-    let subject = match narrow {
-        true => width - 2,
-        false => (width - 2 - then - now - id - 5).min(60),
-    };
+    let subject = if narrow { width - 2 } else { (width - 2 - then - now - id - 5).min(60) };
     let lines = |of: &Finding| textwrap::wrap(of.takeaway.subject, subject);
     // The heading alone says nothing.
     if lines(&findings[0]).len() + usize::from(narrow) > free {
@@ -266,10 +257,7 @@ fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
 /// the full text.
 fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
     let mut screen = Screen::default();
-    let shown = match claims.len() <= free {
-        true => claims.len(),
-        false => free.saturating_sub(1),
-    };
+    let shown = if claims.len() <= free { claims.len() } else { free.saturating_sub(1) };
     for line in &claims[..shown] {
         screen.add("  ").paint(colour(line.verdict), &format!("{:<13}", line.verdict.name()));
         screen.add(&format!(" {:<6} ", line.name()));
@@ -370,10 +358,7 @@ impl Output for Ending {
                 false => "The record has no points of experiments that this version knows.",
             });
         }
-        match self.all {
-            true => self.whole(width),
-            false => summary(self, width),
-        }
+        if self.all { self.whole(width) } else { summary(self, width) }
     }
 
     fn json(&self) -> Value {

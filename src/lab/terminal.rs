@@ -178,10 +178,7 @@ fn by_lines(table: &Table, width: u16) -> String {
     let headings = table.header().map(cells).unwrap_or_default();
     let options = textwrap::Options::new(width.into()).subsequent_indent("  ");
     let line = |(heading, text): (&String, String)| {
-        let line = match heading.is_empty() {
-            true => text,
-            false => format!("{heading}: {text}"),
-        };
+        let line = if heading.is_empty() { text } else { format!("{heading}: {text}") };
         textwrap::fill(&line, &options)
     };
     let rows = table.row_iter().map(|row| {

@@ -50,9 +50,7 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     let known = Record { points: lines.collect(), ..Record::new(header.clone()) };
     let mut tour = Tour::default();
     for (number, id) in STOPS.into_iter().enumerate() {
-        let Some(experiment) = find(id).filter(|_| !stop.load(Ordering::Relaxed)) else {
-            break;
-        };
+        let Some(experiment) = find(id).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
         say(&question(experiment, number + 1, width))?;
         let answer = measured(session, stop, experiment, &machine, &known);
         // A part of an experiment decides nothing.

@@ -244,10 +244,7 @@ fn part_read(of: &[usize], are_read: &mut impl FnMut(&[usize]) -> bool) -> Vec<u
     let (first, second) = of.split_at(of.len() / 2);
     let mut found = part_read(first, are_read);
     found.extend(part_read(second, are_read));
-    match found.is_empty() {
-        true => of.to_vec(),
-        false => found,
-    }
+    if found.is_empty() { of.to_vec() } else { found }
 }
 
 #[cfg(test)]

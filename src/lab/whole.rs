@@ -25,9 +25,7 @@ pub(crate) fn is_no_input<'p>(
         let found = fs::metadata(path).ok()?;
         found.is_file().then(|| (found.dev(), found.ino()))
     };
-    let Some(out_file) = file(out) else {
-        return Ok(());
-    };
+    let Some(out_file) = file(out) else { return Ok(()) };
     for input in inputs {
         if file(input) == Some(out_file) {
             bail!("{option} {}: this is an input file; give another name", out.display());

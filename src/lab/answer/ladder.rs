@@ -135,9 +135,7 @@ fn walk_in_order(analysis: &Analysis) -> Vec<(f64, Interval)> {
 fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     let inferred = &analysis.inferred;
     let mut capacities = analysis.machine.ranges.capacities.iter();
-    let Some(capacity) = capacities.find(|of| of.level == level) else {
-        return (None, None);
-    };
+    let Some(capacity) = capacities.find(|of| of.level == level) else { return (None, None) };
     // Sets and ways give the exact size. A step of the ladder gives the size only to a factor.
     let exact = match level {
         1 => l1_size(analysis, capacity).map(Interval::exact),
@@ -212,10 +210,7 @@ fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, 
     let mut widths = crate::kernel::Vector::BYTES.into_iter().rev();
     let widest = widths.find_map(of_width);
     widest.or_else(|| streamed(analysis, what, range, place)).ok_or_else(|| {
-        let lacks = match points.is_empty() {
-            true => "was not run",
-            false => "has no working set there",
-        };
+        let lacks = if points.is_empty() { "was not run" } else { "has no working set there" };
         format!("no stream of the calibration lies in the {range}, and {BANDWIDTH} {lacks}")
     })
 }
@@ -256,9 +251,7 @@ fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
 impl Level {
     /// Formats the size: `48 KiB`, `2 to 12 MiB of 32 MiB`; empty if there is none.
     pub fn size_text(&self) -> String {
-        let Some(size) = self.size else {
-            return String::new();
-        };
+        let Some(size) = self.size else { return String::new() };
         let own = show_range(size.lo, size.hi);
         match self.reported {
             Some(reported) => format!("{own} of {}", show(reported)),
@@ -282,10 +275,7 @@ impl Latency {
 
 /// Formats a number below 10 with one decimal, and any other number with none.
 pub(in crate::lab) fn digits(value: f64) -> String {
-    match value.abs() < 9.95 {
-        true => format!("{value:.1}"),
-        false => format!("{value:.0}"),
-    }
+    if value.abs() < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
 #[cfg(test)]

@@ -140,9 +140,7 @@ fn finding(line: &VerdictLine) -> Option<Finding> {
     if claim.then.is_some_and(|then| then.beyond_bus) {
         return None;
     }
-    let Origin::Document { document, section } = claim.origin else {
-        return None;
-    };
+    let Origin::Document { document, section } = claim.origin else { return None };
     let (then, [lo, hi]) = (line.then.as_ref()?, line.now?);
     let (now, old) = (Interval::new(lo, hi), Interval::new(then.lo, then.hi));
     let change = change(old, now)?;
@@ -214,10 +212,7 @@ impl Finding {
         let amount = |value: f64| self.takeaway.shown.amount(value).max(0.0);
         let [then, now] = [self.then, self.now].map(|of| amount(of.center()));
         let longest = then.max(now);
-        match longest > 0.0 {
-            true => [then / longest, now / longest],
-            false => [0.0, 0.0],
-        }
+        if longest > 0.0 { [then / longest, now / longest] } else { [0.0, 0.0] }
     }
 }
 
@@ -253,10 +248,7 @@ pub(super) fn range_text(shown: Shown, of: Interval, text: fn(Shown, f64) -> Str
         ends.reverse();
     }
     let [lo, hi] = ends;
-    match lo == hi {
-        true => lo,
-        false => format!("{} to {hi}", lo.split(' ').next().unwrap_or_default()),
-    }
+    if lo == hi { lo } else { format!("{} to {hi}", lo.split(' ').next().unwrap_or_default()) }
 }
 
 /// The name of a machine: `AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz`.

@@ -230,9 +230,7 @@ mod tests {
     fn every_claim_of_a_document_has_its_section() {
         let outlines = outlines();
         for claim in all().into_iter().flat_map(|of| of.claims) {
-            let Origin::Document { document, section } = claim.origin else {
-                continue;
-            };
+            let Origin::Document { document, section } = claim.origin else { continue };
             let mut papers = outlines.iter();
             let paper = papers.find(|of| of.document == Some(document));
             let place = paper.and_then(|of| of.place_of(section));

@@ -75,9 +75,7 @@ pub(super) fn line_size(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let Some(path) = &args.binary else {
-        return diff(args);
-    };
+    let Some(path) = &args.binary else { return diff(args) };
     let listed = args.list || args.top.is_some();
     let binary = open(path, args.debug_file.as_deref())?;
     if args.types.is_empty() && !listed {
@@ -103,15 +101,10 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 
 /// Prints what changed between two binaries.
 fn diff(args: &Args) -> Result<Status> {
-    let [first, second] = &args.diff[..] else {
-        bail!("--diff takes two binaries");
-    };
+    let [first, second] = &args.diff[..] else { bail!("--diff takes two binaries") };
     let (first, second) = (open(first, None)?, open(second, None)?);
     let diff = Diff::of(&first, &second, &args.types, args.line)?;
-    say(&match args.json {
-        true => serde_json::to_string_pretty(&diff)?,
-        false => diff.text(),
-    })?;
+    say(&if args.json { serde_json::to_string_pretty(&diff)? } else { diff.text() })?;
     Ok(Status::Done)
 }
 

@@ -81,10 +81,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<Status> {
     let gates = args.shown.gates()?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let unfinished = match args.resume {
-        true => Unfinished::read(&args.out)?,
-        false => None,
-    };
+    let unfinished = if args.resume { Unfinished::read(&args.out)? } else { None };
     if args.allow_msr {
         // `--allow-msr` and a run with all prefetchers off would each save and restore the register, possibly
         // with different values.
@@ -124,10 +121,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
         tell(format_args!("stopped early: `linefill run --resume{out}` goes on"));
     }
     let status = finished.unwritten.map_or(status, Err)?;
-    match finished.interrupted {
-        true => Ok(Status::Interrupted),
-        false => Ok(status),
-    }
+    if finished.interrupted { Ok(Status::Interrupted) } else { Ok(status) }
 }
 
 /// Everything that a run needs before its first sample.

@@ -235,10 +235,7 @@ fn of_program(args: &Args) -> Result<Status> {
     };
     let least = args.least.unwrap_or(usual);
     let found = FalselyShared::of(&traced, args.line, least, &places);
-    say(&match args.json {
-        true => serde_json::to_string_pretty(&found.json())?,
-        false => found.text(),
-    })?;
+    say(&if args.json { serde_json::to_string_pretty(&found.json())? } else { found.text() })?;
     Ok(Status::unless_stopped(stop.load(Ordering::Relaxed)))
 }
 

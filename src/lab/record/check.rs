@@ -323,10 +323,7 @@ fn check_header(header: &Header) -> Check {
 }
 
 fn at_most(field: &str, what: &str, count: usize, most: usize) -> Check {
-    match count > most {
-        true => Err(wrong(field, format!("{count} {what}: at most {most}"))),
-        false => Ok(()),
-    }
+    if count > most { Err(wrong(field, format!("{count} {what}: at most {most}"))) } else { Ok(()) }
 }
 
 fn check_nodes(header: &Header) -> Check {

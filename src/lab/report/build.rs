@@ -210,9 +210,7 @@ fn states(of: &TwoStates, x: &AxisView) -> String {
 fn untestable(points: &[Point]) -> Vec<UntestableView> {
     let mut parts: Vec<UntestableView> = Vec::new();
     for point in points {
-        let State::Untestable(Untestable(reason)) = &point.state else {
-            continue;
-        };
+        let State::Untestable(Untestable(reason)) = &point.state else { continue };
         let same =
             parts.iter_mut().find(|part| part.series == point.series && part.reason == *reason);
         match same {
@@ -371,9 +369,7 @@ mod tests {
     #[test]
     fn every_experiment_finds_its_reference() {
         for experiment in all() {
-            let Some(plot) = experiment.plot else {
-                continue;
-            };
+            let Some(plot) = experiment.plot else { continue };
             let views = references(&plot);
             let views = views.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
             assert!(views.iter().all(|view| !view.points.is_empty()));

@@ -85,9 +85,7 @@ impl Pairs {
     fn of(figure: &Figure, mirrored: bool) -> Self {
         let mut pairs = Pairs::default();
         for curve in &figure.curves {
-            let Ok(row) = curve.label.trim().parse::<u64>() else {
-                continue;
-            };
+            let Ok(row) = curve.label.trim().parse::<u64>() else { continue };
             for value in &curve.points {
                 let column = value.x as u64;
                 pairs.insert(row, column, value.mid);

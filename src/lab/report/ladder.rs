@@ -97,9 +97,7 @@ impl Scale {
 }
 
 fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
-    let Some(scale) = Scale::of(ladder) else {
-        return html! {};
-    };
+    let Some(scale) = Scale::of(ladder) else { return html! {} };
     let bottom = canvas.height - canvas.bottom;
     let last = |points: &[(f64, Interval)]| points.last().map(|of| of.1.center());
     html! {
@@ -313,10 +311,7 @@ pub(super) fn bar(share: f64, class: &str) -> Markup {
 /// Formats a range of whole numbers.
 fn range(of: Interval) -> String {
     let (lo, hi) = (grouped(of.lo.round() as u64), grouped(of.hi.round() as u64));
-    match lo == hi {
-        true => lo,
-        false => format!("{lo} to {hi}"),
-    }
+    if lo == hi { lo } else { format!("{lo} to {hi}") }
 }
 
 #[cfg(test)]

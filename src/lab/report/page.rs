@@ -195,9 +195,7 @@ fn notes(view: &ReportView) -> Markup {
 
 /// Renders the table of all predictions and their overall error; nothing if nothing was predicted.
 fn predictions(view: &ReportView) -> Markup {
-    let Some(outcome) = view.predicted else {
-        return html! {};
-    };
+    let Some(outcome) = view.predicted else { return html! {} };
     let poor = view.predictions().filter(|(_, of)| of.poor()).count();
     let mut rows: Vec<(&Section, &PredictionView)> = view.predictions().collect();
     // Predictions that miss their bar come first, the worst at the top.

@@ -160,9 +160,7 @@ fn claim(line: &VerdictLine) -> Markup {
 /// Renders the document's number and this machine's. A finding has its own quantity and scale, so it is named. Where
 /// the document gives no number, this machine's would say little by itself: the judgement's words have it.
 fn then_now(line: &VerdictLine) -> Markup {
-    let Some([lo, hi]) = line.now else {
-        return html! {};
-    };
+    let Some([lo, hi]) = line.now else { return html! {} };
     let takeaway = find_claim(&line.id).and_then(|of| of.takeaway);
     let now = Interval::new(lo, hi);
     let then = line.then.as_ref().map(|then| Interval::new(then.lo, then.hi));
@@ -171,13 +169,9 @@ fn then_now(line: &VerdictLine) -> Markup {
             then.map(|then| range_text(shown, then, Shown::text)),
             number_text(shown, now, Shown::text),
         ),
-        None => (
-            then.map(range),
-            match now.tells_a_value() {
-                true => number(now.center()),
-                false => range(now),
-            },
-        ),
+        None => {
+            (then.map(range), if now.tells_a_value() { number(now.center()) } else { range(now) })
+        }
     };
     let (None, None) = (takeaway, then.as_ref()) else {
         return html! {

@@ -254,9 +254,7 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_is_said_once_a_reason() {
-        let Some(c9) = find("C9") else {
-            panic!("C9 is built");
-        };
+        let Some(c9) = find("C9") else { panic!("C9 is built") };
         let no_pmu = || Err("there is no PMU".to_owned());
         let counting =
             Counting::of([(Quantity::Cycles, no_pmu()), (Quantity::Instructions, no_pmu())]);

@@ -116,9 +116,7 @@ impl Linked {
         });
         // The first term in the text; if two begin at the same place, the longer.
         let first = places.min_by_key(|(at, length, _)| (*at, usize::MAX - length));
-        let Some((at, length, id)) = first else {
-            return html! { (text) };
-        };
+        let Some((at, length, id)) = first else { return html! { (text) } };
         self.seen.borrow_mut().push(id);
         html! {
             (text[..at])

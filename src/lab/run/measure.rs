@@ -378,9 +378,7 @@ fn one(
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
     let measured =
         state.rig.measure_and_count(case, experiment.events).filter(|point| !cut_short(point));
-    let Some(point) = measured else {
-        return Ok(());
-    };
+    let Some(point) = measured else { return Ok(()) };
     progress.measured();
     let known = (experiment.id.to_owned(), point.state.clone());
     state.store.add(PointLine::new(experiment.id, pass, point))?;

@@ -34,10 +34,7 @@ impl Claim {
     /// If the record cannot be opened, or another run is writing to it.
     pub fn existing(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(RECORD);
-        match path.exists() {
-            true => Self::open(path, false).map(Some),
-            false => Ok(None),
-        }
+        if path.exists() { Self::open(path, false).map(Some) } else { Ok(None) }
     }
 
     /// Locks the record `path`. Creates an empty record if there is none and `make` is set.
@@ -346,10 +343,7 @@ fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
         Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());
-    let ending = match path.ends_with(PACKED) {
-        true => "jsonl.gz",
-        false => "jsonl",
-    };
+    let ending = if path.ends_with(PACKED) { "jsonl.gz" } else { "jsonl" };
     let record = dir.join(format!("record-{name}.{ending}"));
     fs::rename(path, &record).with_context(|| path.display().to_string())?;
     let mut renamed = vec![(path.to_owned(), record.clone())];

@@ -90,9 +90,7 @@ pub fn measure_cases(
         each(id);
         let mut points = Vec::new();
         for case in cases {
-            let Some(mut best) = rig.measure(case) else {
-                break;
-            };
+            let Some(mut best) = rig.measure(case) else { break };
             for _ in 1..TRIES {
                 if !crowded(&best) || stop.load(Ordering::Relaxed) {
                     break;

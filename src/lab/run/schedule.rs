@@ -114,9 +114,7 @@ impl Schedule {
     /// shortest sampling: the most expensive ones, and only as many as necessary.
     pub fn leaves(&self, rest: &[&Experiment], pass: u32) -> bool {
         let mut times = self.shortest(rest);
-        let (Some(left), Some(&first)) = (self.left(pass), times.first()) else {
-            return false;
-        };
+        let (Some(left), Some(&first)) = (self.left(pass), times.first()) else { return false };
         times.sort_by(|a, b| b.total_cmp(a));
         let mut too_much = times.iter().sum::<f64>() * MARGIN - left;
         for time in times {
@@ -156,10 +154,7 @@ impl Schedule {
         let size = |id: &str| self.sizes.get(id).copied().unwrap_or_default();
         let measured: f64 = known().map(|(id, _)| size(id)).sum();
         let seconds = known().map(|(_, time)| time).sum::<f64>();
-        let pace = match measured > 0.0 {
-            true => seconds / measured,
-            false => 0.0,
-        };
+        let pace = if measured > 0.0 { seconds / measured } else { 0.0 };
         let time = |of: &&Experiment| {
             let took = self.took.get(of.id).copied();
             took.unwrap_or_else(|| pace * size(of.id))

@@ -230,10 +230,7 @@ fn cache(
         }
     };
     Row {
-        name: match instructions {
-            true => format!("L{level}i"),
-            false => level_name(level),
-        },
+        name: if instructions { format!("L{level}i") } else { level_name(level) },
         measured: size,
         cpuid: cpuid.as_ref().map(described),
         kernel: kernel.as_ref().map(described),

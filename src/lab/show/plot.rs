@@ -72,10 +72,7 @@ pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
 
 /// Formats a value with its interval.
 fn value_in_words(Value { lo, mid, hi, .. }: Value) -> String {
-    match lo == hi {
-        true => number(mid),
-        false => format!("{} [{}, {}]", number(mid), number(lo), number(hi)),
-    }
+    if lo == hi { number(mid) } else { format!("{} [{}, {}]", number(mid), number(lo), number(hi)) }
 }
 
 /// Returns the positions on the horizontal axis, each once, from left to right.
@@ -115,10 +112,7 @@ impl Scale {
     fn along(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
         let (lo, hi) = (of(self.lo), of(self.hi));
-        match hi > lo {
-            true => ((of(value) - lo) / (hi - lo)).clamp(0.0, 1.0),
-            false => 0.5,
-        }
+        if hi > lo { ((of(value) - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.5 }
     }
 
     /// Returns the character at which a value lies.
@@ -291,9 +285,7 @@ fn bars(figure: &Figure, width: usize) -> Screen {
     let values = shown.iter().map(|(.., value)| value.mid);
     // The length of a bar is proportional to its value, whatever the axis of the report's chart.
     let linear = AxisView { log: false, ..figure.y.clone() };
-    let Some(scale) = Scale::over(values, &linear, columns + 1) else {
-        return Screen::default();
-    };
+    let Some(scale) = Scale::over(values, &linear, columns + 1) else { return Screen::default() };
     let mut screen = Screen::of(&format!("{}\n", figure.unit));
     for (label, index, value) in &shown {
         let label: String = label.chars().take(name).collect();
@@ -318,9 +310,7 @@ fn shades(figure: &Figure, depth: &str, width: usize) -> Screen {
     let columns = some(&xs, width.min(WIDEST).saturating_sub(label + 4).max(1));
     let values = rows.iter().flat_map(|curve| &curve.points).map(|value| value.mid);
     let axis = AxisView { log: true, ..figure.y.clone() };
-    let Some(scale) = Scale::over(values, &axis, SHADES.len()) else {
-        return Screen::default();
-    };
+    let Some(scale) = Scale::over(values, &axis, SHADES.len()) else { return Screen::default() };
     let mut screen = Screen::of(&format!("{depth}, by {}\n", figure.x.label));
     for curve in rows.iter().rev() {
         screen.paint(FAINT, &format!("  {:>label$} ", curve.label));

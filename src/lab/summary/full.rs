@@ -56,9 +56,7 @@ pub(super) fn disagreements(analysis: &Analysis) -> String {
 
 /// Formats how far predictions lie from measured values; empty if nothing was predicted.
 pub(super) fn predictions(analysis: &Analysis) -> String {
-    let Some(outcome) = analysis.predicted() else {
-        return String::new();
-    };
+    let Some(outcome) = analysis.predicted() else { return String::new() };
     let percent = |error: f64| format!("{:.0} %", error * 100.0);
     let each = |poor: bool| {
         let some = analysis.predictions();

@@ -76,9 +76,7 @@ fn check_stats(stats: &ThreadStats) -> Check {
     within("timed.crew.fastest", stats.fastest, ticks.clone())?;
     within("timed.crew.slowest", stats.slowest, ticks.clone())?;
     within_if_known("timed.crew.round_trip", stats.round_trip, ticks)?;
-    let Some(RunAhead { least, lower, median, upper, most }) = stats.lead else {
-        return Ok(());
-    };
+    let Some(RunAhead { least, lower, median, upper, most }) = stats.lead else { return Ok(()) };
     let parts = [
         ("timed.crew.lead.least", least),
         ("timed.crew.lead.lower", lower),
