@@ -1,8 +1,10 @@
-//! The numbers of a verdict as they are printed beside the claim.
+//! The numbers of a verdict, and those of its document, as they are printed beside the claim.
 
 use std::collections::BTreeSet;
 
-use super::record::VerdictLine;
+use super::chart::range;
+use super::record::{ThenLine, VerdictLine};
+use crate::stats::Interval;
 
 /// What begins a bound in the numbers of a verdict. The bound ends at the next `)`.
 const BOUND: &str = " (claimed: ";
@@ -31,6 +33,15 @@ fn figures(text: &str) -> BTreeSet<String> {
         Some(number.to_string())
     };
     text.split_whitespace().filter_map(of_word).collect()
+}
+
+/// Formats a document's value: `1.26 (Pentium 4)`.
+pub(crate) fn then(line: &ThenLine) -> String {
+    let value = range(Interval::new(line.lo, line.hi));
+    match line.machine.as_str() {
+        "" => value,
+        machine => format!("{value} ({machine})"),
+    }
 }
 
 /// Returns the name of the quantity that [`now`](VerdictLine::now) is a number of, if the judgement compares

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use super::plain;
+use super::size::counted;
 use super::terminal::tell;
 
 /// The minimum time between two drawings.
@@ -34,7 +35,7 @@ pub struct Progress {
 struct Part {
     title: String,
     began: Instant,
-    points: u64,
+    points: usize,
 }
 
 impl Progress {
@@ -98,13 +99,9 @@ impl Progress {
     pub fn end(&mut self) {
         let Some(part) = self.part.take() else { return };
         if !self.terminal && part.points > 0 {
-            tell(format_args!(
-                "{}: {} point{}, {:.1} s",
-                part.title,
-                part.points,
-                if part.points == 1 { "" } else { "s" },
-                part.began.elapsed().as_secs_f64()
-            ));
+            let (points, seconds) =
+                (counted(part.points, "point"), part.began.elapsed().as_secs_f64());
+            tell(format_args!("{}: {points}, {seconds:.1} s", part.title));
         }
     }
 
@@ -161,11 +158,10 @@ fn line(done: u64, points: u64, message: &str, columns: usize) -> String {
 
 /// Formats a time in seconds, or in minutes from 90 seconds on.
 fn time_left(time: Duration) -> String {
-    let (number, unit) = match time.as_secs() {
-        seconds @ ..90 => (seconds, "second"),
-        seconds => (seconds.div_ceil(60), "minute"),
-    };
-    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+    match time.as_secs() as usize {
+        seconds @ ..90 => counted(seconds, "second"),
+        seconds => counted(seconds.div_ceil(60), "minute"),
+    }
 }
 
 /// Writes to the terminal. Errors are ignored: a lost terminal must not end a measurement.

@@ -1,4 +1,4 @@
-//! Reading and formatting of memory sizes.
+//! Reading and formatting of memory sizes, and formatting of whole numbers.
 
 use crate::experiment::Range;
 use crate::sim::number;
@@ -66,6 +66,12 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Formats a number with the plural of its noun: `1 core`, `2 cores`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The memory ladder: size, latency and bandwidth of each level.
 
-use crate::experiment::{Capacity, Evidence, LADDER, Point, ROUND_TRIP, Range, Unit};
+use crate::experiment::{Capacity, Evidence, LADDER, Point, ROUND_TRIP, Range, Testable, Unit};
 use crate::lab::analysis::Analysis;
 use crate::lab::consistency::{BEYOND_L2, last_level_latency};
 use crate::lab::size::{rounded, share, show, show_range};
@@ -73,8 +73,7 @@ pub fn ladder(analysis: &Analysis) -> Ladder {
         ("memory", None, ranges.memory),
     ];
     let there = |(_, level, _): &(_, Option<u8>, _)| {
-        let known = |level| ranges.capacities.iter().find(|of| of.level == level);
-        level.is_none_or(|level| known(level).is_some_and(|of| of.usable() > 0.0))
+        level.is_none_or(|level| capacity(analysis, level).is_some_and(|of| of.usable() > 0.0))
     };
     let level = |(name, level, range): (&'static str, Option<u8>, Range)| {
         let (size, reported) = level.map_or((None, None), |level| size(analysis, level));
@@ -97,20 +96,19 @@ pub fn ladder(analysis: &Analysis) -> Ladder {
     }
 }
 
+fn capacity(analysis: &Analysis, level: u8) -> Option<&Capacity> {
+    analysis.machine.ranges.capacities.iter().find(|of| of.level == level)
+}
+
 /// Returns the working sets that show the last level. If other programs leave too little of it for a working
 /// set well inside, these are the working sets well beyond L2.
 fn last_level(analysis: &Analysis) -> Range {
-    let ranges = &analysis.machine.ranges;
-    let bytes = |level: u8, of: fn(&Capacity) -> f64| {
-        let mut capacities = ranges.capacities.iter();
-        capacities.find(|it| it.level == level).map_or(0.0, of)
-    };
-    match ranges.llc.lo <= ranges.llc.hi {
-        true => ranges.llc,
-        false => {
-            Range { lo: BEYOND_L2 * bytes(2, Capacity::whole), hi: bytes(3, Capacity::usable) }
-        }
+    let llc = analysis.machine.ranges.llc;
+    if llc.lo <= llc.hi {
+        return llc;
     }
+    let l2 = capacity(analysis, 2).map_or(0.0, Capacity::whole);
+    Range { lo: BEYOND_L2 * l2, hi: capacity(analysis, 3).map_or(0.0, Capacity::usable) }
 }
 
 fn evidence<'a>(analysis: &'a Analysis, points: &'a [Point], unit: Unit) -> Evidence<'a> {
@@ -134,8 +132,7 @@ fn walk_in_order(analysis: &Analysis) -> Vec<(f64, Interval)> {
 /// Returns the size of a level that a program can count on, and the reported size if that differs.
 fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     let inferred = &analysis.inferred;
-    let mut capacities = analysis.machine.ranges.capacities.iter();
-    let Some(capacity) = capacities.find(|of| of.level == level) else { return (None, None) };
+    let Some(capacity) = capacity(analysis, level) else { return (None, None) };
     // Sets and ways give the exact size. A step of the ladder gives the size only to a factor.
     let exact = match level {
         1 => l1_size(analysis, capacity).map(Interval::exact),
@@ -178,24 +175,22 @@ fn l1_size(analysis: &Analysis, capacity: &Capacity) -> Option<f64> {
 }
 
 fn latency(analysis: &Analysis, level: Option<u8>, range: Range) -> Result<Latency, String> {
-    let level = |unit| match level {
+    in_both_units(|unit| match level {
         Some(3) => last_level_latency(&analysis.machine, &analysis.ladder, unit),
         _ => evidence(analysis, &analysis.ladder, unit).level(LADDER, range).map(Interval::from),
-    };
-    match level(Unit::Nanoseconds) {
-        Ok(nanoseconds) => Ok(Latency { nanoseconds, cycles: level(Unit::CoreCycles).ok() }),
-        Err(reason) => Err(reason.to_string()),
-    }
+    })
+}
+
+fn in_both_units(time: impl Fn(Unit) -> Testable<Interval>) -> Result<Latency, String> {
+    let nanoseconds = time(Unit::Nanoseconds).map_err(|reason| reason.to_string())?;
+    Ok(Latency { nanoseconds, cycles: time(Unit::CoreCycles).ok() })
 }
 
 /// Returns the bandwidth with the widest vectors that were measured, else that of the calibration's streams.
 fn bandwidth(analysis: &Analysis, what: &str, range: Range) -> Result<Interval, String> {
     let machine = &analysis.machine;
-    let in_memory = range == machine.ranges.memory;
-    let place = match in_memory {
-        true => Some(machine.memory_size().map_err(|reason| reason.to_string())?),
-        false => None,
-    };
+    let place = (range == machine.ranges.memory).then(|| machine.memory_size()).transpose();
+    let place = place.map_err(|reason| reason.to_string())?;
     let points = analysis.answer(BANDWIDTH).map(|of| of.points.as_slice());
     let points = points.unwrap_or_default();
     let rates = evidence(analysis, points, Unit::GigabytesPerSecond);
@@ -237,15 +232,10 @@ fn streamed(analysis: &Analysis, what: &str, range: Range, place: Option<f64>) -
 fn round_trip(analysis: &Analysis) -> Option<Result<Latency, String>> {
     let mut points = analysis.ladder.iter();
     points.find(|point| point.series == ROUND_TRIP)?;
-    let value = |unit| {
+    Some(in_both_units(|unit| {
         let evidence = evidence(analysis, &analysis.ladder, unit);
-        let points = evidence.series(ROUND_TRIP)?;
-        Ok::<_, crate::experiment::Untestable>(points[0].1)
-    };
-    Some(match value(Unit::Nanoseconds) {
-        Ok(nanoseconds) => Ok(Latency { nanoseconds, cycles: value(Unit::CoreCycles).ok() }),
-        Err(reason) => Err(reason.to_string()),
-    })
+        Ok(evidence.series(ROUND_TRIP)?[0].1)
+    }))
 }
 
 impl Level {

@@ -13,7 +13,7 @@ use crate::experiment::{Document, Origin, Shown, Takeaway, Verdict, find_claim};
 use crate::lab::analysis::Analysis;
 use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{Header, Record, VerdictLine};
-use crate::lab::size::show;
+use crate::lab::size::{counted, show};
 use crate::order::{self, greatest_first};
 use crate::recorded::core_of;
 use crate::stats::Interval;
@@ -48,11 +48,10 @@ impl Summary {
     /// Returns the document with the most claims decided on this machine. `None` if no claim of a document
     /// was decided.
     pub fn foremost(&self) -> Option<&Paper> {
-        let decided = self.papers.iter().filter(|paper| paper.document.is_some());
-        // Of several documents with this number, the first one counts.
-        let most = decided.clone().map(|paper| paper.counts().decided()).max()?;
-        let mut decided = decided.filter(|paper| paper.counts().decided() == most);
-        decided.next().filter(|_| most > 0)
+        let decided = |paper: &&Paper| paper.counts().decided();
+        // Backwards: of several documents with the highest number, the last one in this order counts.
+        let documents = self.papers.iter().rev().filter(|paper| paper.document.is_some());
+        documents.max_by_key(decided).filter(|paper| decided(paper) > 0)
     }
 
     /// Returns the headline: `171 of 225 claims still hold`. If no claim of a document was decided, the
@@ -67,12 +66,10 @@ impl Summary {
             let verb = if holds == 1 { "holds" } else { "hold" };
             format!("{holds} of {decided} {of} {verb}")
         };
-        match self.foremost().map(Paper::counts) {
-            Some(counts) => says(counts, "claims still"),
-            None => match ours() {
-                Some(counts) => says(counts, "claims of our own"),
-                None => "No claim is decided yet".to_owned(),
-            },
+        match (self.foremost(), ours()) {
+            (Some(paper), _) => says(paper.counts(), "claims still"),
+            (None, Some(counts)) => says(counts, "claims of our own"),
+            (None, None) => "No claim is decided yet".to_owned(),
         }
     }
 }
@@ -345,11 +342,6 @@ impl core::fmt::Display for MachineName {
         f.write_str(&self.cpu())?;
         self.extent().iter().try_for_each(|part| write!(f, ", {part}"))
     }
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -129,16 +129,12 @@ impl Paper {
                 .then_some(part.title.len()),
             number => is_below(section, number).then_some(number.len()),
         };
-        let mut best: Option<(usize, (usize, usize))> = None;
-        for (chapter, of_chapter) in self.chapters.iter().enumerate() {
-            for (index, part) in of_chapter.parts.iter().enumerate() {
-                let length = of(part);
-                // The longest matching number is the most specific section.
-                if length > best.map(|(length, _)| length) {
-                    best = length.map(|length| (length, (chapter, index)));
-                }
-            }
-        }
+        let places = self.chapters.iter().enumerate().flat_map(|(chapter, of_chapter)| {
+            let parts = of_chapter.parts.iter().enumerate();
+            parts.filter_map(move |(index, part)| Some((of(part)?, (chapter, index))))
+        });
+        // The longest matching number is the most specific section.
+        let best = places.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, place)| place)
     }
 }

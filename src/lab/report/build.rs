@@ -17,7 +17,7 @@ use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
 use crate::lab::reference::{self, ReferenceError, thinned};
 use crate::lab::sheet::{level_name, level_of};
-use crate::lab::size::show;
+use crate::lab::size::{self, show};
 use crate::order;
 use crate::stats::NOISY;
 
@@ -94,18 +94,15 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
 fn warnings(analysis: &Analysis) -> Vec<String> {
     let Record { header, points, end, .. } = &analysis.record;
     let mut warnings = Vec::new();
-    match end {
-        None => warnings.push("The run did not finish: points are missing.".to_owned()),
-        Some(end) if end.interrupted => {
-            warnings.push("The run was stopped early: points are missing.".to_owned());
-        }
-        Some(_) => {}
-    }
+    let stopped = match end {
+        None => Some("The run did not finish: points are missing."),
+        Some(end) => end.interrupted.then_some("The run was stopped early: points are missing."),
+    };
+    warnings.extend(stopped.map(str::to_owned));
     if let Some(cpus) = header.prefetchers_off {
-        warnings.push(format!(
-            "The hardware prefetchers were switched off for this run, on {cpus} CPU{}.",
-            if cpus == 1 { "" } else { "s" }
-        ));
+        let cpus = size::counted(cpus, "CPU");
+        warnings
+            .push(format!("The hardware prefetchers were switched off for this run, on {cpus}."));
     }
     let known = |id: &str| id == MACHINE || find(id).is_some_and(|row| row.id == id);
     let mut unknown = order::distinct(points.iter().map(|line| line.experiment.as_str()));
@@ -180,6 +177,7 @@ fn section(
 ) -> Result<Section, ReferenceError> {
     let Answer { experiment, points, .. } = answer;
     let x = axis(experiment.plot.unwrap_or(TABLE).x);
+    let seen = experiment.seen.iter().map(|seen| (seen.core.to_owned(), seen.text.to_owned()));
     Ok(Section {
         id: experiment.id.to_owned(),
         name: experiment.name.to_owned(),
@@ -187,11 +185,7 @@ fn section(
         question: experiment.question.to_owned(),
         source: experiment.source.to_owned(),
         about: experiment.about.to_owned(),
-        seen: experiment
-            .seen
-            .iter()
-            .map(|seen| (seen.core.to_owned(), seen.text.to_owned()))
-            .collect(),
+        seen: seen.collect(),
         claims: answer.claims.clone(),
         figure: figure(answer, machine, ns_per_cycle)?,
         counted: counted(experiment, points, &machine.counting, x.clone()),

@@ -9,9 +9,9 @@ use super::text::{Linked, badge, class, percent, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use crate::experiment::find_claim;
 use crate::experiment::topics::{families, topic_of};
-use crate::lab::figures::{beside_claim, quantity};
+use crate::lab::figures::{self, beside_claim, quantity};
 use crate::lab::record::VerdictLine;
-use crate::lab::show::then as document_number;
+use crate::lab::size;
 use crate::stats::Interval;
 
 /// Renders the section of one experiment.
@@ -105,7 +105,7 @@ fn beneath(claim: &VerdictLine) -> Markup {
                     Some(name) => { (name) ": then " }
                     None => { "Then " }
                 }
-                (document_number(then)) ", now " (Interval::new(lo, hi)) "."
+                (figures::then(then)) ", now " (Interval::new(lo, hi)) "."
             }
         }
         @if !follows.is_empty() { p.follows { (prose(follows)) } }
@@ -119,7 +119,7 @@ fn untestable(section: &Section) -> Markup {
     let points: usize = section.untestable.iter().map(|part| part.points).sum();
     html! {
         div.untested {
-            h3 { (points) @if points == 1 { " point" } @else { " points" } " could not be tested" }
+            h3 { (size::counted(points, "point")) " could not be tested" }
             ul {
                 @for part in &section.untestable {
                     li { b { (part.series) } " (" (part.points) "): " (prose(&part.reason)) }
@@ -184,8 +184,7 @@ fn predicted(prediction: &PredictionView) -> Markup {
         }
         @if prediction.own_quantity > 0 {
             " Not counted, because the calibration measured the same quantity: "
-            (prediction.own_quantity)
-            @if prediction.own_quantity == 1 { " point." } @else { " points." }
+            (size::counted(prediction.own_quantity, "point")) "."
         }
         @if prediction.poor() {
             " The model leaves out " (prediction.lacks.join("; and ")) "."

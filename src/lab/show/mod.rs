@@ -6,10 +6,11 @@ use anstyle::Style;
 use serde_json::{Value, json};
 
 use super::chart::{number, range};
-use super::figures::{beside_claim, quantity};
+use super::figures::{beside_claim, quantity, then};
 use super::format::{Check, Outcome, Output, Sheet};
-use super::record::{ThenLine, VerdictLine};
+use super::record::VerdictLine;
 use super::report::view::{Figure, Section};
+use super::size::counted;
 use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
 use crate::experiment::{Claim, Experiment, Verdict, topics};
 use crate::stats::Interval;
@@ -62,15 +63,6 @@ pub(crate) fn colour(verdict: Verdict) -> Style {
     }
 }
 
-/// Formats a document's value: `1.26 (Pentium 4)`.
-pub(crate) fn then(then: &ThenLine) -> String {
-    let value = range(Interval::new(then.lo, then.hi));
-    match then.machine.as_str() {
-        "" => value,
-        machine => format!("{value} ({machine})"),
-    }
-}
-
 /// Formats a value of this machine: `2.10 [2.05, 2.15]`, or `2.08 to 4.17` if the interval tells no value.
 fn now([lo, hi]: [f64; 2]) -> String {
     let of = Interval::new(lo, hi);
@@ -111,10 +103,15 @@ impl Shown {
 }
 
 /// Adds a paragraph, wrapped at `width`, with every line indented like the first.
-pub(crate) fn paragraph(screen: &mut Screen, style: Option<Style>, text: &str, width: u16) {
+pub(crate) fn paragraph(
+    screen: &mut Screen,
+    style: Option<Style>,
+    text: &str,
+    width: impl Into<usize>,
+) {
     let inside = text.trim_start();
     let indent = &text[..text.len() - inside.len()];
-    let options = textwrap::Options::new(usize::from(width));
+    let options = textwrap::Options::new(width.into());
     let options = options.initial_indent(indent).subsequent_indent(indent);
     for line in textwrap::wrap(inside, options) {
         match style {
@@ -182,10 +179,7 @@ fn measured(screen: &mut Screen, section: &Section, width: u16) {
         paragraph(screen, None, &format!("Two steady states: {state}."), width);
     }
     for missing in &section.untestable {
-        let points = match missing.points {
-            1 => "1 point".to_owned(),
-            points => format!("{points} points"),
-        };
+        let points = counted(missing.points, "point");
         let text = format!("{}, {points} untestable: {}", missing.series, missing.reason);
         paragraph(screen, None, &text, width);
     }
@@ -271,24 +265,20 @@ impl Output for Shown {
     }
 
     fn checks(&self) -> Vec<Check> {
-        let claims = self.rows.iter().flat_map(Row::claims);
-        claims
-            .map(|(claim, line)| match line {
+        let of_row = |row: &Row| {
+            let check = |(claim, line): (&Claim, Option<&VerdictLine>)| match line {
                 Some(line) => check(line),
                 None => Check {
-                    group: experiment_of(claim.id).to_owned(),
+                    group: row.experiment.id.to_owned(),
                     name: claim.id.to_owned(),
                     outcome: Outcome::Skipped,
                     text: "not measured".to_owned(),
                 },
-            })
-            .collect()
+            };
+            row.claims().into_iter().map(check).collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(of_row).collect()
     }
-}
-
-/// Returns the experiment in a claim's id.
-fn experiment_of(id: &str) -> &str {
-    id.split_once('.').map_or(id, |(experiment, _)| experiment)
 }
 
 /// Turns a verdict into a check of a test report.

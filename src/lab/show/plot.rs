@@ -325,7 +325,7 @@ fn shades(figure: &Figure, depth: &str, width: usize) -> Screen {
     let steps = steps.map(|(step, shade)| format!("{shade} {}", number(scale.value(step))));
     let steps: Vec<String> = steps.collect();
     let scale = format!("  {} {}", steps.join("  "), figure.unit);
-    paragraph(&mut screen, None, &scale, width as u16);
+    paragraph(&mut screen, None, &scale, width);
     screen
 }
 
