@@ -200,16 +200,14 @@ struct Kind {
 /// Checks that the first line is a header of the format that this version reads.
 fn check_format(text: &[u8]) -> Result<(), String> {
     match serde_json::from_slice::<Kind>(text) {
-        Ok(Kind { kind, format }) if kind == "header" => match format {
-            Some(FORMAT) => Ok(()),
-            Some(other) => Err(format!(
-                "a record of format {other}; this version of linefill reads format {FORMAT}"
-            )),
-            None => Err("a header without its format".into()),
-        },
-        Ok(Kind { kind, .. }) => {
+        Ok(Kind { kind, .. }) if kind != "header" => {
             Err(format!("a record starts with a header, not a {}", plain::word(&kind)))
         }
+        Ok(Kind { format: Some(FORMAT), .. }) => Ok(()),
+        Ok(Kind { format: Some(other), .. }) => Err(format!(
+            "a record of format {other}; this version of linefill reads format {FORMAT}"
+        )),
+        Ok(Kind { format: None, .. }) => Err("a header without its format".into()),
         Err(_) => Err("not a record of linefill: its first line is not a header".into()),
     }
 }

@@ -150,14 +150,10 @@ fn write_kind<S: Serializer>(kind: &Option<Kind>, serializer: S) -> Result<S::Ok
 }
 
 fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    let known = |name: String| {
-        let accepted = Kind::ALL.map(Kind::name).join(", ");
-        let unknown =
-            || serde::de::Error::custom(format!("`{name}`: one of {accepted} is accepted"));
-        Kind::named(&name).ok_or_else(unknown)
-    };
-    name.map(known).transpose()
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let unknown =
+        || format!("`{name}`: one of {} is accepted", Kind::ALL.map(Kind::name).join(", "));
+    Kind::named(&name).map(Some).ok_or_else(|| serde::de::Error::custom(unknown()))
 }
 
 fn write_verdict<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {

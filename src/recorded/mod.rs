@@ -49,16 +49,11 @@ pub type TlbLine = format::TlbLine<String, Vec<u64>>;
 pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     let rate = Rate::from_hz(header.tick_hz);
     let caches: Vec<Cache> = header.cpu.caches.iter().filter_map(cache_of).collect();
-    let mut rungs: Vec<Rung> = ladder
-        .iter()
-        .filter(|point| point.series == LADDER)
-        .filter_map(|point| rung_of(point, rate))
-        .collect();
+    let walk = || ladder.iter().filter(|point| point.series == LADDER);
+    let mut rungs: Vec<Rung> = walk().filter_map(|point| rung_of(point, rate)).collect();
     order::by(&mut rungs, |a, b| a.working_set.total_cmp(&b.working_set));
-    let refused = ladder.iter().find_map(|point| match &point.state {
-        State::Untestable(reason) if point.series == LADDER && rungs.is_empty() => {
-            Some(reason.clone())
-        }
+    let refused = walk().find_map(|point| match &point.state {
+        State::Untestable(reason) if rungs.is_empty() => Some(reason.clone()),
         _ => None,
     });
     let machine = Machine {
@@ -220,41 +215,30 @@ mod tests {
         }
     }
 
+    const L1D: Cache = Cache {
+        level: 1,
+        kind: CacheKind::Data,
+        size: 48 << 10,
+        line: 64,
+        ways: Some(12),
+        fully_associative: false,
+        shared_by: Some(2),
+        inclusive: Some(false),
+    };
+
     #[test]
     fn caches_come_back_as_they_were() {
-        let cache = Cache {
-            level: 1,
-            kind: CacheKind::Data,
-            size: 48 << 10,
-            line: 64,
-            ways: Some(12),
-            fully_associative: false,
-            shared_by: Some(2),
-            inclusive: Some(false),
-        };
-        let fully = Cache { ways: Some(768), fully_associative: true, ..cache };
-        let untold = Cache { ways: None, ..cache };
-        for cache in [cache, fully, untold] {
+        let fully = Cache { ways: Some(768), fully_associative: true, ..L1D };
+        let untold = Cache { ways: None, ..L1D };
+        for cache in [L1D, fully, untold] {
             assert_eq!(cache_of(&CacheLine::from(&cache)), Some(cache));
         }
     }
 
     #[test]
     fn a_line_that_no_cpu_reports_is_no_cache() {
-        let good = CacheLine {
-            level: 1,
-            holds: "data".into(),
-            bytes: 1024,
-            ways: 2,
-            line: 64,
-            sets: 8,
-            fully_associative: false,
-            shared_by: None,
-            inclusive: None,
-        };
-        assert!(cache_of(&good).is_some());
-        let empty = CacheLine { bytes: 0, ..good.clone() };
-        let strange = CacheLine { holds: "dreams".into(), ..good };
+        let empty = CacheLine { bytes: 0, ..CacheLine::from(&L1D) };
+        let strange = CacheLine { holds: "dreams".into(), ..CacheLine::from(&L1D) };
         assert_eq!((cache_of(&empty), cache_of(&strange)), (None, None));
     }
 

@@ -53,22 +53,14 @@ const DISTURBED: &str = "disturbed ";
 
 impl From<PointLine> for Raw {
     fn from(line: PointLine) -> Self {
-        let Point { series, x, state } = line.point;
+        let PointLine { experiment, pass, same_as, point: Point { series, x, state } } = line;
         let (mut timed, mut counted, mut untestable) = (None, None, None);
         match state {
-            State::Measured(measured) => timed = Some(Box::new(timed_of(*measured, line.same_as))),
+            State::Measured(measured) => timed = Some(Box::new(timed_of(*measured, same_as))),
             State::Counted(value) => counted = Some(value),
             State::Untestable(Untestable(reason)) => untestable = Some(reason),
         }
-        RawPoint {
-            experiment: line.experiment,
-            series,
-            x,
-            pass: line.pass,
-            timed,
-            counted,
-            untestable,
-        }
+        RawPoint { experiment, series, x, pass, timed, counted, untestable }
     }
 }
 
@@ -86,12 +78,8 @@ impl TryFrom<Raw> for PointLine {
             (None, None, Some(reason)) => State::Untestable(Untestable(reason)),
             _ => return Err("a point has one of `timed`, `counted` and `untestable`"),
         };
-        Ok(PointLine {
-            experiment: raw.experiment,
-            pass: raw.pass,
-            same_as,
-            point: Point { series: names::of_today(raw.series), x: raw.x, state },
-        })
+        let point = Point { series: names::of_today(raw.series), x: raw.x, state };
+        Ok(PointLine { experiment: raw.experiment, pass: raw.pass, same_as, point })
     }
 }
 

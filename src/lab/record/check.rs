@@ -66,8 +66,8 @@ const MOST_EXACT: u64 = 1 << 53;
 /// Accepted magnitudes of a position on the horizontal axis other than 0.
 const PLACES: RangeInclusive<f64> = 1e-9..=1e15;
 
-/// The largest magnitude of times in ticks and of counts: 10^15 ticks are three days.
-const MOST_TICKS: f64 = 1e15;
+/// Accepted times in ticks, and counts: 10^15 ticks are three days.
+const TICKS: RangeInclusive<f64> = -1e15..=1e15;
 
 /// Accepted rates of a time-stamp counter in Hz.
 const RATES: RangeInclusive<f64> = 1e6..=1e12;
@@ -116,13 +116,7 @@ impl Checked {
                 check_header(&header)?;
                 Line::Header(Box::new(header))
             }
-            "point" => {
-                let raw: Raw = source.read()?;
-                check_point(&raw)?;
-                self.count(&raw)?;
-                let point = PointLine::try_from(raw).map_err(|problem| wrong("", problem))?;
-                Line::Point(Box::new(point))
-            }
+            "point" => Line::Point(Box::new(self.point(source.read()?)?)),
             "round" => Line::Round(Box::new(self.round(source.read()?)?)),
             "verdict" => {
                 let verdict = source.read()?;
@@ -143,6 +137,13 @@ impl Checked {
         })
     }
 
+    /// Validates a point.
+    fn point(&mut self, raw: Raw) -> Result<PointLine, Wrong> {
+        check_point(&raw)?;
+        self.count(&raw)?;
+        PointLine::try_from(raw).map_err(|problem| wrong("", problem))
+    }
+
     /// Validates a round; each of its points is checked like a point of a run.
     fn round(&mut self, raw: RawRound) -> Result<RoundLine, Wrong> {
         let inside = |index: usize, of: Wrong| Wrong {
@@ -158,18 +159,10 @@ impl Checked {
         within("took", raw.took, 0.0..=MOST_SECONDS)?;
         let mut points = Vec::new();
         for (index, point) in raw.points.into_iter().enumerate() {
-            let checked = check_point(&point).and_then(|()| self.count(&point));
-            checked.map_err(|of| inside(index, of))?;
-            let point = PointLine::try_from(point);
-            points.push(point.map_err(|problem| inside(index, wrong("", problem)))?);
+            points.push(self.point(point).map_err(|of| inside(index, of))?);
         }
-        Ok(RoundLine {
-            number: raw.number,
-            started: raw.started,
-            at: raw.at,
-            took: raw.took,
-            points,
-        })
+        let RawRound { number, started, at, took, .. } = raw;
+        Ok(RoundLine { number, started, at, took, points })
     }
 
     /// Counts a point, and refuses too many: the cost of an analysis grows faster than their number.
@@ -178,17 +171,15 @@ impl Checked {
         let experiment = experiment.or_default();
         let series = experiment.series.entry(point.series.clone()).or_default();
         experiment.points += usize::from(series.insert((point.x + 0.0).to_bits()));
-        if point.experiment == MACHINE && series.len() > MOST_RUNGS {
-            let problem = format!("the series has more than {MOST_RUNGS} places");
-            return Err(wrong("x", problem));
-        }
-        if experiment.series.len() > MOST_SERIES {
-            let problem = format!("the experiment has more than {MOST_SERIES} series");
-            return Err(wrong("series", problem));
-        }
-        if experiment.points > MOST_POINTS {
-            let problem = format!("the experiment has more than {MOST_POINTS} points");
-            return Err(wrong("experiment", problem));
+        let rungs = if point.experiment == MACHINE { series.len() } else { 0 };
+        for (field, count, of, most, what) in [
+            ("x", rungs, "series", MOST_RUNGS, "places"),
+            ("series", experiment.series.len(), "experiment", MOST_SERIES, "series"),
+            ("experiment", experiment.points, "experiment", MOST_POINTS, "points"),
+        ] {
+            if count > most {
+                return Err(wrong(field, format!("the {of} has more than {most} {what}")));
+            }
         }
         Ok(())
     }
@@ -337,8 +328,7 @@ fn check_nodes(header: &Header) -> Check {
             within(&name("distances"), *distance, 0..=255)?;
         }
     }
-    within_if_known("node", header.node, 0..=MOST_NODES - 1)?;
-    Ok(())
+    within_if_known("node", header.node, 0..=MOST_NODES - 1)
 }
 
 fn check_point(point: &Raw) -> Check {
@@ -354,7 +344,7 @@ fn check_point(point: &Raw) -> Check {
             format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
         return Err(wrong("x", problem));
     }
-    within_if_known("counted", point.counted, -MOST_TICKS..=MOST_TICKS)?;
+    within_if_known("counted", point.counted, TICKS)?;
     point.timed.as_deref().map_or(Ok(()), timed::check)
 }
 

@@ -1,8 +1,8 @@
 //! Validation of timed points.
 
 use super::{
-    Check, MOST_CPUS, MOST_EXACT, MOST_SAMPLES, MOST_TICKS, RATIOS, ascending, within,
-    within_if_known, wrong,
+    Check, MOST_CPUS, MOST_EXACT, MOST_SAMPLES, RATIOS, TICKS, ascending, within, within_if_known,
+    wrong,
 };
 use crate::experiment::{Distribution, ThreadStats};
 use crate::host::RunAhead;
@@ -10,7 +10,6 @@ use crate::recorded::Timed;
 
 /// Checks that the numbers of a timed point are possible.
 pub(super) fn check(timed: &Timed) -> Check {
-    let ticks = -MOST_TICKS..=MOST_TICKS;
     let times = [
         ("timed.median", timed.median),
         ("timed.min", timed.min),
@@ -18,9 +17,9 @@ pub(super) fn check(timed: &Timed) -> Check {
         ("timed.hi", timed.hi),
     ];
     for (field, value) in times {
-        within(field, value, ticks.clone())?;
+        within(field, value, TICKS)?;
     }
-    within("timed.mad", timed.mad, 0.0..=MOST_TICKS)?;
+    within("timed.mad", timed.mad, 0.0..=*TICKS.end())?;
     ascending(&times[1..3])?;
     ascending(&[times[2], times[0], times[3]])?;
     within_if_known("timed.core_per_tick", timed.core_per_tick, RATIOS)?;
@@ -43,8 +42,8 @@ pub(super) fn check(timed: &Timed) -> Check {
     }
     for (index, count) in timed.counts.iter().flatten().enumerate() {
         let name = |field: &str| format!("timed.counts[{index}].{field}");
-        within(&name("lo"), count.lo, ticks.clone())?;
-        within(&name("hi"), count.hi, ticks.clone())?;
+        within(&name("lo"), count.lo, TICKS)?;
+        within(&name("hi"), count.hi, TICKS)?;
         ascending(&[(&name("lo"), count.lo), (&name("hi"), count.hi)])?;
     }
     if let Some(runs) = &timed.runs {
@@ -72,10 +71,9 @@ fn check_runs(runs: &Distribution) -> Check {
 fn check_stats(stats: &ThreadStats) -> Check {
     within("timed.crew.members", stats.workers as usize, 1..=MOST_CPUS)?;
     within("timed.crew.cpus", stats.cpus as usize, 1..=MOST_CPUS)?;
-    let ticks = -MOST_TICKS..=MOST_TICKS;
-    within("timed.crew.fastest", stats.fastest, ticks.clone())?;
-    within("timed.crew.slowest", stats.slowest, ticks.clone())?;
-    within_if_known("timed.crew.round_trip", stats.round_trip, ticks)?;
+    within("timed.crew.fastest", stats.fastest, TICKS)?;
+    within("timed.crew.slowest", stats.slowest, TICKS)?;
+    within_if_known("timed.crew.round_trip", stats.round_trip, TICKS)?;
     let Some(RunAhead { least, lower, median, upper, most }) = stats.lead else { return Ok(()) };
     let parts = [
         ("timed.crew.lead.least", least),
