@@ -22,21 +22,18 @@ use crate::spelling::distance;
 #[doc(hidden)]
 pub const MOST: usize = 16;
 
-/// The quantities among the usual events.
-const USUAL: [Quantity; 6] = [
-    Quantity::Cycles,
-    Quantity::Instructions,
-    Quantity::Branches,
-    Quantity::BranchMisses,
-    Quantity::L1dMisses,
-    Quantity::DtlbWalks,
-];
-
 /// Returns the events that are counted by default: cycles, instructions, branches and misses as this
 /// core counts them, and the kernel's own: the thread's clock, page faults, context switches and
 /// migrations.
 pub fn usual(place: &Place) -> Vec<Named> {
-    let hardware = USUAL.iter().filter_map(|&of| place.counting(of).ok());
+    let hardware = [
+        Quantity::Cycles,
+        Quantity::Instructions,
+        Quantity::Branches,
+        Quantity::BranchMisses,
+        Quantity::L1dMisses,
+        Quantity::DtlbWalks,
+    ];
     let software = [
         Software::TaskClock,
         Software::PageFaults,
@@ -47,7 +44,7 @@ pub fn usual(place: &Place) -> Vec<Named> {
         name: software.name().to_owned(),
         event: Ok(Event::software(software)),
     });
-    hardware.chain(software).collect()
+    hardware.into_iter().filter_map(|of| place.counting(of).ok()).chain(software).collect()
 }
 
 /// Returns the events of a comma-separated list of names; the [usual] events if there is no list.
@@ -331,11 +328,9 @@ impl Place {
 /// Returns the number in `rXXXX`.
 fn raw(name: &str) -> Option<u64> {
     let digits = name.strip_prefix('r')?;
-    let hexadecimal = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !hexadecimal {
-        return None;
-    }
-    u64::from_str_radix(digits, 16).ok()
+    // Without this check, a sign would be accepted.
+    let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
 }
 
 /// Returns whether a name looks like a vendor's: no hyphen, but a dot, an underscore or a capital.

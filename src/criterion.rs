@@ -40,9 +40,14 @@ pub trait Clock: Measurement<Value = f64> + Copy {
     fn time(&self, stretch: impl FnOnce() -> u64) -> f64;
 }
 
-/// Returns the amount of work, and its unit per nanosecond, per core cycle and per event.
-fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
-    match *work {
+/// Divides the amount of work by each value, which `converted` converts first. Returns the units of work per
+/// nanosecond, per core cycle and per event.
+fn divide(
+    work: &Throughput,
+    values: &mut [f64],
+    converted: impl Fn(f64) -> f64,
+) -> [&'static str; 3] {
+    let (amount, units) = match *work {
         Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes) => {
             (bytes as f64, ["GB/s", "B/cycle", "B/event"])
         }
@@ -50,7 +55,11 @@ fn amount(work: &Throughput) -> (f64, [&'static str; 3]) {
         Throughput::Elements(elements) | Throughput::ElementsAndBytes { elements, .. } => {
             (elements as f64, ["Gelem/s", "elem/cycle", "elem/event"])
         }
+    };
+    for value in values {
+        *value = amount / converted(*value);
     }
+    units
 }
 
 /// Defines the methods of [`Measurement`] for values that are numbers to be added.
@@ -117,11 +126,8 @@ impl ValueFormatter for Ticks {
     }
 
     fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
-        let (amount, [a_nano, ..]) = amount(work);
-        for value in values {
-            *value = amount / self.0.nanos(*value);
-        }
-        a_nano
+        let [per_nano, ..] = divide(work, values, |ticks| self.0.nanos(ticks));
+        per_nano
     }
 
     fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
@@ -142,20 +148,18 @@ const READINGS: usize = 3;
 impl CoreCycles {
     /// Returns the clock, if the yardstick works here.
     pub fn new() -> Option<Self> {
-        let readings = [(); 2 * READINGS].map(|()| yardstick::ticks());
-        Some(CoreCycles { at_first: core_per_tick(readings)? })
+        Some(CoreCycles { at_first: core_per_tick([readings(), readings()])? })
     }
 
-    fn convert(self, ticks: u64, before: [u64; READINGS], after: [u64; READINGS]) -> f64 {
-        let mut readings = [0; 2 * READINGS];
-        readings[..READINGS].copy_from_slice(&before);
-        readings[READINGS..].copy_from_slice(&after);
+    /// Converts ticks by the readings before and after them.
+    fn convert(self, ticks: u64, readings: [[u64; READINGS]; 2]) -> f64 {
         ticks as f64 * core_per_tick(readings).unwrap_or(self.at_first)
     }
 }
 
 /// Returns core cycles per tick by the median of `readings`. A reading of 0 means no value.
-fn core_per_tick(mut readings: [u64; 2 * READINGS]) -> Option<f64> {
+fn core_per_tick(mut readings: [[u64; READINGS]; 2]) -> Option<f64> {
+    let readings = readings.as_flattened_mut();
     readings.sort_unstable();
     let (below, above) = (readings[READINGS - 1], readings[READINGS]);
     let median = (below + above) as f64 / 2.0;
@@ -172,7 +176,7 @@ impl Clock for CoreCycles {
     fn time(&self, stretch: impl FnOnce() -> u64) -> f64 {
         let before = readings();
         let ticks = stretch();
-        self.convert(ticks, before, readings())
+        self.convert(ticks, [before, readings()])
     }
 }
 
@@ -186,7 +190,7 @@ impl Measurement for CoreCycles {
 
     fn end(&self, (before, began): Self::Intermediate) -> f64 {
         let ticks = stop() - began;
-        self.convert(ticks, before, readings())
+        self.convert(ticks, [before, readings()])
     }
 
     sums!();
@@ -202,11 +206,8 @@ impl ValueFormatter for CoreCycles {
     }
 
     fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
-        let (amount, [_, a_cycle, _]) = amount(work);
-        for value in values {
-            *value = amount / *value;
-        }
-        a_cycle
+        let [_, per_cycle, _] = divide(work, values, |cycles| cycles);
+        per_cycle
     }
 
     fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
@@ -289,11 +290,8 @@ impl ValueFormatter for Events {
     }
 
     fn scale_throughputs(&self, _: f64, work: &Throughput, values: &mut [f64]) -> &'static str {
-        let (amount, [.., an_event]) = amount(work);
-        for value in values {
-            *value = amount / *value;
-        }
-        an_event
+        let [.., per_event] = divide(work, values, |events| events);
+        per_event
     }
 
     fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
@@ -308,14 +306,13 @@ mod tests {
     #[test]
     fn the_median_reading_converts_and_missing_ones_do_not() {
         let cycles = yardstick::CYCLES;
-        let even = [cycles / 2; 2 * READINGS];
+        let even = [[cycles / 2; READINGS]; 2];
         assert_eq!(core_per_tick(even), Some(2.0));
         // One interrupted reading and one reading without a value do not change the median.
-        let odd = [0, cycles / 2, cycles / 2, cycles / 2, cycles / 2, 9 * cycles];
+        let odd = [[0, cycles / 2, cycles / 2], [cycles / 2, cycles / 2, 9 * cycles]];
         assert_eq!(core_per_tick(odd), Some(2.0));
-        assert_eq!(core_per_tick([0; 2 * READINGS]), None);
-        let clock = CoreCycles { at_first: 1.5 };
-        let none = [0; READINGS];
-        assert_eq!(clock.convert(100, none, none), 150.0);
+        let none = [[0; READINGS]; 2];
+        assert_eq!(core_per_tick(none), None);
+        assert_eq!(CoreCycles { at_first: 1.5 }.convert(100, none), 150.0);
     }
 }
