@@ -235,9 +235,7 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
             ("D7", points.level("D7", level, range)),
             ("X2", points.level("X2", Mode::Base.text(), range)),
         ];
-        let values = everywhere.into_iter();
-        let values = values.filter_map(|(of, value)| Some((of, value?)));
-        apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
+        apart(quantity, everywhere, "ns", LATENCIES_DIFFER)
     };
     let mut found: Vec<Disagreement> = levels.into_iter().filter_map(disagree).collect();
     found.extend(last_level_latencies(points));
@@ -248,13 +246,10 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
 fn last_level_latencies(points: &Points<'_>) -> Option<Disagreement> {
     let sure = Evidence { uncertain: range(points), ..points.evidence("D7", Unit::Nanoseconds) };
     let machine = points.machine;
-    let values = [
-        ("laps that agree", last_level_latency(machine, points.ladder, Unit::Nanoseconds)),
-        ("D7", sure.level("last level", machine.ranges.llc).map(Interval::from)),
-    ];
-    let values = values.into_iter().filter_map(|(of, value)| Some((of, value.ok()?)));
-    let quantity = "The latency of the last level";
-    apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
+    let laps = last_level_latency(machine, points.ladder, Unit::Nanoseconds);
+    let of_level = sure.level("last level", machine.ranges.llc).map(Interval::from);
+    let values = [("laps that agree", laps.ok()), ("D7", of_level.ok())];
+    apart("The latency of the last level", values, "ns", LATENCIES_DIFFER)
 }
 
 /// Compares the bandwidths at which one core reads memory.
@@ -268,10 +263,9 @@ fn bandwidth(points: &Points<'_>) -> Option<Disagreement> {
         ("D25", of_one_core("D25", "read memory")),
         ("X17", of_one_core("X17", "read, memory")),
     ];
-    let values = values.into_iter().filter_map(|(of, value)| Some((of, value.ok()?.into())));
     apart(
         "The bandwidth at which one core reads memory",
-        values.collect(),
+        values.map(|(of, value)| (of, value.ok().map(Interval::from))),
         "GB/s",
         "The loops differ in the width and the number of their loads, and neighbours use the \
          memory at different times.",
@@ -283,13 +277,14 @@ fn upgrades(points: &Points<'_>) -> Option<Disagreement> {
     type Cost = fn(&Evidence<'_>) -> Testable<Interval>;
     let values: [(&str, Cost); 2] =
         [("D24", migration::cost_of_upgrade), ("X13", states::cost_of_upgrade)];
-    let values = values.into_iter().filter_map(|(id, cost)| {
-        let evidence = points.evidence(id, find(id)?.unit());
-        Some((id, cost(&evidence).ok()?))
+    let values = values.map(|(id, cost)| {
+        let experiment = find(id);
+        let value = experiment.and_then(|of| cost(&points.evidence(id, of.unit())).ok());
+        (id, value)
     });
     apart(
         "The upgrade of a line that another core has read",
-        values.collect(),
+        values,
         "locked additions",
         "A host may move a guest's CPUs between near and distant cores.",
     )
@@ -300,28 +295,28 @@ const LATENCIES_DIFFER: &str = "The values come from different working sets of o
                                 beside busy neighbours.";
 
 fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
-    let trip = |name, id, series: &str| {
+    let trip = |id, series: &str| {
         let evidence = points.evidence(id, Unit::Nanoseconds);
-        let (_, value) = *evidence.series(series).ok()?.first()?;
-        Some((name, value))
+        Some(evidence.series(series).ok()?.first()?.1)
     };
-    let values = [trip("the machine", MACHINE, ROUND_TRIP), trip("X12", "X12", "lock cmpxchg")];
     apart(
         "The round trip of a line to the nearest core by lock cmpxchg",
-        values.into_iter().flatten().collect(),
+        [("the machine", trip(MACHINE, ROUND_TRIP)), ("X12", trip("X12", "lock cmpxchg"))],
         "ns",
         "A host may move a guest's CPUs between near and distant cores, and the home of the line \
          may be nearer to one of them.",
     )
 }
 
-/// Returns a disagreement if two values differ by more than their intervals and `ALIKE` allow.
+/// Returns a disagreement if two of the known values differ by more than their intervals and `ALIKE` allow.
 fn apart(
     quantity: &'static str,
-    values: Vec<(&'static str, Interval)>,
+    values: impl IntoIterator<Item = (&'static str, Option<Interval>)>,
     unit: &str,
     cause: &'static str,
 ) -> Option<Disagreement> {
+    let known = values.into_iter().filter_map(|(of, value)| Some((of, value?)));
+    let values: Vec<(&str, Interval)> = known.collect();
     let highest = values.iter().map(|(_, value)| value.lo).reduce(f64::max)?;
     let lowest = values.iter().map(|(_, value)| value.hi).reduce(f64::min)?;
     let disagree = lowest > 0.0 && highest > (1.0 + ALIKE) * lowest;
@@ -336,16 +331,13 @@ fn apart(
 mod tests {
     use super::*;
 
-    fn values(of: &[(f64, f64)]) -> Vec<(&'static str, Interval)> {
-        let names = ["the ladder", "D7", "X2"];
-        let intervals = of.iter().map(|(lo, hi)| Interval::new(*lo, *hi));
-        names.into_iter().zip(intervals).collect()
-    }
-
     #[test]
     fn what_lies_apart_by_more_than_its_doubt_disagrees() {
-        let said =
-            |of: &[(f64, f64)]| apart("It", values(of), "ns", "Why.").map(|of| of.to_string());
+        let said = |of: &[(f64, f64)]| {
+            let intervals = of.iter().map(|(lo, hi)| Some(Interval::new(*lo, *hi)));
+            let values = ["the ladder", "D7", "X2"].into_iter().zip(intervals);
+            apart("It", values, "ns", "Why.").map(|of| of.to_string())
+        };
         assert_eq!(said(&[]), None);
         assert_eq!(said(&[(10.0, 11.0)]), None);
         assert_eq!(said(&[(10.0, 11.0), (10.5, 12.0)]), None);

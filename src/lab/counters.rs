@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use comfy_table::{CellAlignment, Row};
+use comfy_table::CellAlignment;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
@@ -84,8 +84,7 @@ impl Refused {
 
     /// Returns which events were refused, why, and what would help: `A, B: no PMU (...)`.
     pub fn in_words(&self) -> String {
-        let reasons = self.0.iter().map(|(name, refusal)| (refusal, name.as_str()));
-        let reasons = grouped(reasons);
+        let reasons = grouped(self.0.iter().map(|(name, refusal)| (refusal, name.as_str())));
         let words = reasons.into_iter().map(|(refusal, names)| {
             format!("{}: {refusal} ({})", names.join(", "), refusal.mend())
         });
@@ -104,12 +103,10 @@ pub fn count(
     stop: &AtomicBool,
 ) -> Vec<CaseRun> {
     let events = counted.events();
-    let mut cases = Vec::new();
-    for experiment in experiments {
-        let all = (experiment.cases)(machine).into_iter();
-        cases.extend(all.map(|case| (*experiment, case)));
-    }
-    cases.retain(|(_, case)| chosen(&case.series));
+    let each = experiments.iter().flat_map(|&experiment| {
+        (experiment.cases)(machine).into_iter().map(move |case| (experiment, case))
+    });
+    let cases: Vec<_> = each.filter(|(_, case)| chosen(&case.series)).collect();
     let mut progress = Progress::new(cases.len() as u64);
     let mut runs = Vec::new();
     for (experiment, case) in cases {
@@ -168,16 +165,11 @@ fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) ->
     let mut table = terminal::table(&headings, width);
     for run in runs {
         let at = if axis.bytes { show(run.x) } else { run.x.to_string() };
-        let mut row = Row::from([run.series.clone(), at]);
-        match &run.outcome {
-            Ok(each) => each.iter().map(cell).for_each(|cell| {
-                row.add_cell(cell.into());
-            }),
-            Err(reason) => {
-                row.add_cell(reason.to_string().into());
-            }
-        }
-        table.add_row(row);
+        let counts = match &run.outcome {
+            Ok(each) => each.iter().map(cell).collect(),
+            Err(reason) => vec![reason.to_string()],
+        };
+        table.add_row([run.series.clone(), at].into_iter().chain(counts));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

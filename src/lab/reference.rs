@@ -110,18 +110,16 @@ impl File {
             |why: String| ReferenceError::Unreadable { file: self.name.to_owned(), why };
         let mut header: Option<Vec<String>> = None;
         let mut rows = Vec::new();
-        for (at, line) in self.text.lines().enumerate() {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let cells = cells(line)
-                .ok_or_else(|| unreadable(format!("line {}: a quote is not closed", at + 1)))?;
+        let lines = self.text.lines().zip(1..);
+        for (line, number) in lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#')) {
+            let unclosed = || unreadable(format!("line {number}: a quote is not closed"));
+            let cells = cells(line).ok_or_else(unclosed)?;
             match &header {
                 None => header = Some(cells),
                 Some(header) if header.len() == cells.len() => rows.push(cells),
                 Some(header) => {
                     let (have, want) = (cells.len(), header.len());
-                    let why = format!("line {}: {have} cells under {want} headings", at + 1);
+                    let why = format!("line {number}: {have} cells under {want} headings");
                     return Err(unreadable(why));
                 }
             }

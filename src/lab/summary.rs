@@ -13,7 +13,7 @@ use super::format::{Check, Output, Sheet};
 use super::gate::RunOutcome;
 use super::plain::for_shell;
 use super::record::{MACHINE, RECORD, VerdictLine};
-use super::show::{check, colour};
+use super::show::{check, colour, paragraph};
 use super::terminal::{FAINT, GOOD, SIDE_BY_SIDE, STRONG, Screen, WARN};
 use crate::experiment::Verdict;
 use crate::stats::Interval;
@@ -63,9 +63,7 @@ fn warnings(analysis: &Analysis, width: usize) -> Screen {
     let disturbed = analysis.disturbed().filter(|of| of.percent >= MUCH);
     let disturbed = disturbed.map(|of| format!("{of}; `linefill doctor` says what to do"));
     for text in disagreement(analysis, width).into_iter().chain(disturbed) {
-        for line in textwrap::wrap(&text, width.saturating_sub(2)) {
-            screen.paint(WARN, &format!("  {line}\n"));
-        }
+        paragraph(&mut screen, Some(WARN), &format!("  {text}"), width);
     }
     if screen.lines() > 0 {
         screen.end();
@@ -93,18 +91,14 @@ fn head(ending: &Ending, answer: &Summary, width: usize) -> Screen {
     let version =
         concat!("linefill ", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
     let end = ending.analysis.record.end.as_ref();
-    let time = end.map_or_else(
-        || "stopped early".to_owned(),
-        |end| match end.interrupted {
-            true => format!("{:.0} s, stopped early", end.seconds),
-            false => format!("{:.0} s", end.seconds),
-        },
-    );
-    let text = format!("{version}  {}  {time}", answer.machine);
+    let time = match end {
+        None => "stopped early".to_owned(),
+        Some(end) if end.interrupted => format!("{:.0} s, stopped early", end.seconds),
+        Some(end) => format!("{:.0} s", end.seconds),
+    };
     let mut screen = Screen::default();
-    for line in textwrap::wrap(&text, width) {
-        screen.paint(STRONG, &line).end();
-    }
+    let text = format!("{version}  {}  {time}", answer.machine);
+    paragraph(&mut screen, Some(STRONG), &text, width);
     screen.end();
     screen
 }
@@ -163,8 +157,7 @@ fn step(latency: Option<&Latency>) -> String {
 /// Formats a row per document.
 fn papers(papers: &[Paper], width: usize) -> Screen {
     let mut screen = Screen::default();
-    let papers = papers.iter().filter(|of| of.counts().measured() > 0);
-    let papers: Vec<&Paper> = papers.collect();
+    let papers: Vec<&Paper> = papers.iter().filter(|of| of.counts().measured() > 0).collect();
     if papers.is_empty() {
         return screen;
     }
@@ -182,8 +175,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
         };
         screen.add(&format!("  {label:<name$}"));
         if bar > 0 {
-            let full = (bar * holds + decided / 2).checked_div(decided);
-            let full = full.unwrap_or(0);
+            let full = (bar * holds + decided / 2).checked_div(decided).unwrap_or(0);
             screen.add("  ").paint(GOOD, &"#".repeat(full));
             screen.paint(FAINT, &"-".repeat(bar - full));
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, tell};
+use super::{Status, gates, tell};
 use crate::lab::compare::{
     Comparison, Difference, FunctionGate, Gate, NEW, Source, compared, differences, judged, label,
     load, render,
@@ -88,10 +88,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     if let Some(sources) = sources(args)? {
         return functions(args, &sources, format);
     }
-    let mut gates = Vec::new();
-    for text in &args.gates {
-        gates.push(text.parse::<Gate>().context("--fail-if")?);
-    }
+    let gates = gates(&args.gates)?;
     if args.records.len() > SIDE_BY_SIDE && args.out.is_none() {
         return many(args, gates, format);
     }
@@ -191,10 +188,7 @@ fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
 
 /// Compares the timings of functions.
 fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> {
-    let mut gates = Vec::new();
-    for text in &args.gates {
-        gates.push(text.parse::<FunctionGate>().context("--fail-if")?);
-    }
+    let gates: Vec<FunctionGate> = gates(&args.gates)?;
     if let Some(out) = &args.out {
         bail!("--out {}: functions have no page", out.display());
     }

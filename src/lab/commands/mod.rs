@@ -17,8 +17,10 @@ mod time;
 mod watch;
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -234,6 +236,11 @@ fn duration(text: &str) -> Result<Duration, String> {
             .to_owned()
     };
     seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// Parses the gates of `--fail-if`.
+fn gates<Gate: FromStr<Err: Error + Send + Sync + 'static>>(texts: &[String]) -> Result<Vec<Gate>> {
+    texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().context("--fail-if")
 }
 
 /// Opens a session for a measurement outside a run, on `cpu` or the least disturbed CPU, with memory of

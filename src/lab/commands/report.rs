@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, tell};
+use super::{Status, gates, tell};
 use crate::lab::analysis::Analysis;
 use crate::lab::format::{Format, print};
 use crate::lab::gate::RunGate;
 use crate::lab::read::{read_any, record_at, warn};
-use crate::lab::record::REPORT;
-use crate::lab::record::Record;
+use crate::lab::record::{REPORT, Record};
 use crate::lab::report::build;
 use crate::lab::run::{OUT, write_report};
 use crate::lab::summary::Ending;
@@ -110,8 +109,7 @@ pub(super) struct Shown {
 impl Shown {
     /// Parses the gates of `--fail-if`.
     pub fn gates(&self) -> Result<Vec<RunGate>> {
-        let gates = self.gates.iter().map(|text| text.parse::<RunGate>());
-        gates.collect::<Result<_, _>>().context("--fail-if")
+        gates(&self.gates)
     }
 
     /// Returns the output format.

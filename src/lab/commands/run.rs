@@ -273,12 +273,11 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         ("LINEFILL_MASK", Some(mask()).filter(|mask| !mask.is_empty()), old.masked.clone()),
     ];
     for (what, now, then) in given {
-        match now {
-            Some(now) if now != then => bail!(
+        if let Some(now) = now.filter(|now| *now != then) {
+            bail!(
                 "cannot resume: {what} is `{now}`, and the record has `{then}`; leave it out, or \
                  run without --resume"
-            ),
-            _ => {}
+            );
         }
     }
     Ok(())
@@ -303,14 +302,11 @@ pub(super) fn announce(header: &Header) {
 fn opening(header: &Header) -> String {
     let mut parts = Vec::new();
     let cpu = &header.cpu;
-    let name = match cpu.brand.as_str() {
-        "" => cpu.vendor.as_str(),
-        brand => brand,
-    };
-    match &cpu.microarchitecture {
-        Some(microarchitecture) => parts.push(format!("{name} ({microarchitecture})")),
-        None => parts.push(name.to_owned()),
-    }
+    let name = if cpu.brand.is_empty() { &cpu.vendor } else { &cpu.brand };
+    parts.push(match &cpu.microarchitecture {
+        Some(microarchitecture) => format!("{name} ({microarchitecture})"),
+        None => name.clone(),
+    });
     parts.extend(header.pinned.map(|cpu| format!("CPU {cpu}")));
     parts.extend(header.node.map(|node| format!("memory of node {node}")));
     let ghz = |hz: f64| format!("{:.2} GHz", hz / 1e9);

@@ -13,10 +13,9 @@ use crate::experiment::Untestable;
 use crate::experiment::shared::words::WordWay;
 use crate::lab::layout::{Places, Span};
 use crate::lab::session::debug_tree;
-use crate::lab::sharing;
 use crate::lab::sharing::{
-    FalselyShared, Field, How, Measured, Scheme, Touch, events, json, measure, print, touches,
-    traced, watch, worst,
+    self, FalselyShared, Field, How, Measured, Scheme, Touch, events, json, measure, print,
+    touches, traced, watch, worst,
 };
 use crate::lab::terminal::width;
 use crate::os::interrupt;

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::table::sources;
 use super::view::{Figure, Value};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, step_of};
+use crate::order::distinct;
 
 /// Draws the chart of a figure with its legend; `None` if the form has no chart.
 pub(super) fn chart(title: &str, figure: &Figure) -> Option<Markup> {
@@ -73,7 +74,6 @@ impl Figure {
 }
 
 /// Values by row and column.
-#[derive(Debug, Default, PartialEq)]
 struct Pairs {
     rows: Vec<u64>,
     columns: Vec<u64>,
@@ -83,28 +83,20 @@ struct Pairs {
 impl Pairs {
     /// Collects the pairs of a figure. If it is `mirrored`, each value also counts for the reversed pair.
     fn of(figure: &Figure, mirrored: bool) -> Self {
-        let mut pairs = Pairs::default();
+        let mut values = BTreeMap::new();
         for curve in &figure.curves {
             let Ok(row) = curve.label.trim().parse::<u64>() else { continue };
             for value in &curve.points {
                 let column = value.x as u64;
-                pairs.insert(row, column, value.mid);
+                values.insert((row, column), value.mid);
                 if mirrored {
-                    pairs.insert(column, row, value.mid);
+                    values.insert((column, row), value.mid);
                 }
             }
         }
-        for places in [&mut pairs.rows, &mut pairs.columns] {
-            places.sort_unstable();
-            places.dedup();
-        }
-        pairs
-    }
-
-    fn insert(&mut self, row: u64, column: u64, value: f64) {
-        self.values.insert((row, column), value);
-        self.rows.push(row);
-        self.columns.push(column);
+        let rows = distinct(values.keys().map(|(row, _)| *row));
+        let columns = distinct(values.keys().map(|(_, column)| *column));
+        Pairs { rows, columns, values }
     }
 
     /// Returns the position of `value` on a logarithmic scale from the least value, 0, to the greatest, 1.

@@ -67,12 +67,8 @@ impl Scale {
     fn of(ladder: &Ladder) -> Option<Self> {
         let all = || ladder.random.iter().chain(&ladder.in_order);
         let ends = |values: &mut dyn Iterator<Item = f64>| {
-            values.filter(|value| *value > 0.0).fold(None, |ends: Option<(f64, f64)>, value| {
-                match ends {
-                    None => Some((value, value)),
-                    Some((lo, hi)) => Some((lo.min(value), hi.max(value))),
-                }
-            })
+            let values = values.filter(|value| *value > 0.0).map(|value| (value, value));
+            values.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
         };
         let bytes = ends(&mut ladder.random.iter().map(|of| of.0))?;
         let times = ends(&mut all().map(|of| of.1.center()))?;
@@ -99,7 +95,6 @@ impl Scale {
 fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
     let Some(scale) = Scale::of(ladder) else { return html! {} };
     let bottom = canvas.height - canvas.bottom;
-    let last = |points: &[(f64, Interval)]| points.last().map(|of| of.1.center());
     html! {
         svg.{"rungs " (canvas.class)} viewBox={ "0 0 " (canvas.width) " " (canvas.height) }
             role="img" aria-label=(spoken(ladder))
@@ -125,12 +120,12 @@ fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
             }
             (line(&ladder.random, "random", &scale, canvas))
             (line(&ladder.in_order, "in-order", &scale, canvas))
-            @if let Some(y) = last(&ladder.random) {
-                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) + 22.0)) { "random" }
-            }
-            @if let Some(y) = last(&ladder.in_order) {
-                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) - 9.0)) {
-                    "in order"
+            @for (points, below, name) in
+                [(&ladder.random, 22.0, "random"), (&ladder.in_order, -9.0, "in order")]
+            {
+                @if let Some((_, time)) = points.last() {
+                    @let y = scale.y(canvas, time.center()) + below;
+                    text.who.end x=(canvas.width - RIGHT) y=(at(y)) { (name) }
                 }
             }
         }

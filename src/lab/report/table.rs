@@ -25,19 +25,16 @@ struct Table<'a> {
 
 /// Renders a folded table for this machine, one for the prediction, and one per machine of the document.
 /// Charts refer to a number by the index of its table and its column: the script reads it there.
-pub(super) fn tables(figure: &Figure) -> Markup {
+pub(super) fn tables<'a>(figure: &'a Figure) -> Markup {
     let ours = Table::of_curves("Numbers of this machine", figure, &figure.curves);
-    let theirs = sources(figure).into_iter().map(|of| Table {
-        title: titled(&format!("Numbers of the document ({})", of[0].machine), &figure.unit),
-        x: &figure.x,
-        columns: of
-            .iter()
-            .map(|reference| {
-                let points = reference.points.iter();
-                let exact = points.map(|&(x, y)| Value::exact(x, y));
-                (reference.label.as_str(), exact.collect())
-            })
-            .collect(),
+    let column = |of: &&'a ReferenceView| {
+        let exact = of.points.iter().map(|&(x, y)| Value::exact(x, y));
+        (of.label.as_str(), exact.collect())
+    };
+    let theirs = sources(figure).into_iter().map(|of| {
+        let title = format!("Numbers of the document ({})", of[0].machine);
+        let columns = of.iter().map(column).collect();
+        (Table { title: titled(&title, &figure.unit), x: &figure.x, columns }, &of[0].source)
     });
     let drawn = |of: &&PredictionView| !of.curves.is_empty();
     let predicted = figure.prediction.as_ref().filter(drawn);
@@ -45,9 +42,7 @@ pub(super) fn tables(figure: &Figure) -> Markup {
     html! {
         (folded(&ours, None))
         @if let Some(predicted) = &predicted { (folded(predicted, None)) }
-        @for (of, table) in sources(figure).iter().zip(theirs) {
-            (folded(&table, Some(&of[0].source)))
-        }
+        @for (table, source) in theirs { (folded(&table, Some(source))) }
     }
 }
 
@@ -76,7 +71,7 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
                 }
             }
             div.scroll role="region" tabindex="0" aria-label=(table.title) {
-                @if table.has_one_x() { (table.of_labels()) } @else { (table.of_places()) }
+                @if table.places().len() == 1 { (table.of_labels()) } @else { (table.of_places()) }
             }
         }
     }
@@ -98,10 +93,6 @@ impl<'a> Table<'a> {
     /// Returns whether the table has more than [`CROWDED`] cells, so that narrow intervals are left out.
     fn is_crowded(&self) -> bool {
         self.columns.len() * self.places().len() > CROWDED
-    }
-
-    fn has_one_x(&self) -> bool {
-        self.places().len() == 1
     }
 
     /// Renders a row per position on the horizontal axis and a column per curve.
@@ -192,6 +183,7 @@ pub(super) fn counted(
         Some(Shape::Surface { .. } | Shape::Heat { .. }) | None => Form::Table,
     };
     let event = |quantity| counting.event(quantity).unwrap_or("an event").to_owned();
+    let events = quantities.into_iter().map(|of| (of.name().to_owned(), event(of)));
     Some(CountedView {
         figure: Figure {
             form,
@@ -201,10 +193,7 @@ pub(super) fn counted(
             curves,
             ..Figure::default()
         },
-        events: quantities
-            .into_iter()
-            .map(|quantity| (quantity.name().to_owned(), event(quantity)))
-            .collect(),
+        events: events.collect(),
         multiplexed: counts().any(|(_, count)| count.multiplexed),
     })
 }

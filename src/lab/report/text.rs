@@ -154,6 +154,7 @@ pub(super) fn glossary() -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::order::distinct;
 
     #[test]
     fn code_is_marked_and_everything_escaped() {
@@ -177,9 +178,7 @@ mod tests {
 
     #[test]
     fn every_term_has_an_anchor_of_its_own() {
-        let mut ids: Vec<&str> = terms().map(|term| term.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
+        let ids = distinct(terms().map(|term| term.id));
         assert_eq!(ids.len(), include_str!("glossary.txt").lines().count());
     }
 }

@@ -203,7 +203,7 @@ struct Pass<'a> {
 }
 
 /// An experiment and its cases in a pass.
-type Planned = (&'static Experiment, Vec<Case>);
+pub(super) type Planned = (&'static Experiment, Vec<Case>);
 
 impl Pass<'_> {
     /// Measures the experiments, and returns the ids of those that were not measured to their end.
@@ -276,7 +276,11 @@ impl Pass<'_> {
 }
 
 /// Returns the cases of a pass.
-fn planned(experiments: &[&'static Experiment], machine: &Machine, pass: u32) -> Vec<Planned> {
+pub(super) fn planned(
+    experiments: &[&'static Experiment],
+    machine: &Machine,
+    pass: u32,
+) -> Vec<Planned> {
     let machine = Machine { seed: machine.seed.wrapping_add(u64::from(pass)), ..machine.clone() };
     let cases = |experiment: &&'static Experiment| (*experiment, (experiment.cases)(&machine));
     experiments.iter().map(cases).collect()

@@ -21,13 +21,12 @@ use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, REPORT, Record};
 use super::report;
 use super::session::{Profile, Session};
-use super::whole::mark;
-use super::whole::write_whole;
+use super::whole::{mark, write_whole};
 use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
 use crate::recorded::machine_of;
 use crate::time::Rate;
-use measure::{RunState, cut_short};
+use measure::{Planned, RunState, cut_short, planned};
 use schedule::Schedule;
 
 /// The default folder of a run.
@@ -175,7 +174,7 @@ fn write_page(page: &str, path: &Path) -> Result<()> {
 /// All rounds use the same lists in the same pages, so that they differ only in time.
 pub(crate) struct Rounds<'a> {
     rig: Rig<'a>,
-    plan: Vec<(&'static Experiment, Vec<Case>)>,
+    plan: Vec<Planned>,
     schedule: Schedule,
     stop: &'a AtomicBool,
 }
@@ -188,8 +187,7 @@ impl<'a> Rounds<'a> {
         experiments: &[&'static Experiment],
         stop: &'a AtomicBool,
     ) -> Self {
-        let cases = |of: &&'static Experiment| (*of, (of.cases)(machine));
-        let plan: Vec<(&'static Experiment, Vec<Case>)> = experiments.iter().map(cases).collect();
+        let plan = planned(experiments, machine, 0);
         let mut schedule = Schedule::to(None);
         for (experiment, cases) in &plan {
             schedule.plan(experiment.id, cases);

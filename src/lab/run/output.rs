@@ -338,7 +338,9 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
 /// Renames a record in `dir`, and its report, if any.
 fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
     let (started, finished) = match read_any(path) {
-        Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
+        Ok(Reading { record: Record { header, end, .. }, .. }) => {
+            (header.started, end.is_some_and(|end| !end.interrupted))
+        }
         // This version cannot read the record, but keeps it.
         Err(_) => (modified(path), true),
     };
@@ -354,11 +356,6 @@ fn move_aside(dir: &Path, path: &Path) -> Result<MovedRecord> {
         renamed.push((report, new));
     }
     Ok(MovedRecord { record, finished, renamed })
-}
-
-/// Returns whether the run of a record finished.
-fn ended(record: &Record) -> bool {
-    record.end.as_ref().is_some_and(|end| !end.interrupted)
 }
 
 /// Returns the time of a file's last modification, in seconds since 1970; 0 if unknown.

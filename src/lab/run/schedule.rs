@@ -10,8 +10,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::Case;
-use super::Experiment;
+use super::{Case, Experiment};
 
 /// The approximate share of sampling in a pass.
 const SAMPLING: f64 = 0.5;

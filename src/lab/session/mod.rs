@@ -191,14 +191,6 @@ fn switch_off(root: &Root, locations: &[CpuLocation], identity: &Identity) -> Re
     Ok((off, cpus.len()))
 }
 
-fn setting_line((name, value): (&str, String)) -> SettingLine {
-    SettingLine { name: name.to_owned(), value }
-}
-
-fn isolation_line(isolated: &Isolated) -> IsolationLine {
-    IsolationLine { by: isolated.by.to_owned(), moved: isolated.moved, locked: isolated.locked() }
-}
-
 fn unpinned(reason: &dyn core::fmt::Display) -> String {
     format!("not pinned, so the scheduler may move the measurement: {reason}")
 }
@@ -248,6 +240,8 @@ impl Session {
         let off =
             request.prefetchers_off.then(|| switch_off(root, &locations, &identity)).transpose()?;
         let budget = request.budget.unwrap_or(request.profile.length());
+        let settings = settings(root, cpu).into_iter();
+        let setting = |(name, value): (&str, _)| SettingLine { name: name.to_owned(), value };
         let header = Header {
             format: FORMAT,
             linefill: env!("CARGO_PKG_VERSION").to_owned(),
@@ -283,8 +277,12 @@ impl Session {
             watch: None,
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
-            isolation: isolated.as_ref().map(isolation_line),
-            settings: settings(root, cpu).into_iter().map(setting_line).collect(),
+            isolation: isolated.as_ref().map(|of| IsolationLine {
+                by: of.by.to_owned(),
+                moved: of.moved,
+                locked: of.locked(),
+            }),
+            settings: settings.map(setting).collect(),
             prefetchers_off: off.as_ref().map(|(_, cpus)| *cpus),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,

@@ -22,16 +22,9 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     if let (Some(index), Some(found)) = (l1, &inferred.l1) {
         let sets = found.value;
         let row = &mut rows[index];
-        row.measured = Some(sure(
-            found,
-            &format!(
-                "{}, {} ways, sets repeat after {}",
-                show(sets.size()),
-                sets.ways,
-                show(sets.period)
-            ),
-        ));
-        row.differs = stated(header, 1).and_then(|cache| {
+        let size = show(sets.size());
+        row.measured = Some(sure(found, &format!("{size}, {}", of_sets(sets))));
+        row.differs = stated(&header.cpu.caches, 1).and_then(|cache| {
             let same = cache.bytes as f64 == sets.size() && [0, sets.ways].contains(&cache.ways);
             (!same).then(|| "not the size or the ways that CPUID reports".to_owned())
         });
@@ -44,12 +37,10 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         // At a low confidence only the range is reported.
         let range = inferred.l2_range.filter(|_| found.confidence <= UNSURE);
         row.measured = Some(match range {
-            Some([least, most]) if least < most => {
-                format!("{} to {}", show(least), show(most))
-            }
+            Some([least, most]) if least < most => format!("{} to {}", show(least), show(most)),
             _ => sure(found, &show(found.value)),
         });
-        row.differs = stated(header, 2).and_then(|cache| {
+        row.differs = stated(&header.cpu.caches, 2).and_then(|cache| {
             let reported = cache.bytes as f64;
             let differs = match range {
                 Some([least, most]) => !(least..=most).contains(&reported),
@@ -69,11 +60,8 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         };
         rows.insert(index + 1, Row::of("L2 replacement policy", policy));
     }
-    if let Some(row) = last_level(rows) {
-        row.measured = row
-            .measured
-            .take()
-            .map(|size| format!("{size}; ways not seen: a program cannot choose its sets"));
+    if let Some(size) = last_level(rows).and_then(|row| row.measured.as_mut()) {
+        *size += "; ways not seen: a program cannot choose its sets";
     }
     for (index, name) in [(0, "dTLB, pages of 4 KiB"), (1, "STLB, pages of 4 KiB")] {
         if let Some(found) = inferred.entries[index] {
@@ -157,16 +145,20 @@ fn last_level(rows: &mut [Row]) -> Option<&mut Row> {
     rows.iter_mut().rev().find(|row| names.contains(&row.name))
 }
 
+fn of_sets(sets: Sets) -> String {
+    format!("{} ways, sets repeat after {}", sets.ways, show(sets.period))
+}
+
 /// Adds the ways of L2 to the row of L2.
 fn ways_of_l2(row: &mut Row, header: &Header, found: &Found<Sets>) {
     let sets = found.value;
-    let text = format!("{} ways, sets repeat after {}", sets.ways, show(sets.period));
-    let more = sure(found, &text);
+    let more = sure(found, &of_sets(sets));
     row.measured = Some(match row.measured.take() {
         Some(size) => format!("{size}; {more}"),
         None => more,
     });
-    let differs = stated(header, 2).is_some_and(|cache| ![0, sets.ways].contains(&cache.ways));
+    let stated = stated(&header.cpu.caches, 2);
+    let differs = stated.is_some_and(|cache| ![0, sets.ways].contains(&cache.ways));
     if differs && row.differs.is_none() {
         row.differs = Some("not the ways that CPUID reports".into());
     }
@@ -176,10 +168,9 @@ fn named<'a>(rows: &'a mut [Row], name: &str) -> Option<&'a mut Row> {
     rows.iter_mut().find(|row| row.name == name)
 }
 
-/// Returns the data or unified cache of a level that CPUID reports.
-fn stated(header: &Header, level: u8) -> Option<&CacheLine> {
-    let mut caches = header.cpu.caches.iter();
-    caches.find(|cache| cache.level == level && cache.holds != super::INSTRUCTIONS)
+/// Returns the data or unified cache of a level.
+fn stated(caches: &[CacheLine], level: u8) -> Option<&CacheLine> {
+    caches.iter().find(|cache| cache.level == level && cache.holds != super::INSTRUCTIONS)
 }
 
 /// Formats a replacement policy as [`sure`] does, or as a candidate at a low confidence: then most curves
@@ -200,11 +191,8 @@ fn sure<T>(found: &Found<T>, text: &str) -> String {
 }
 
 fn line(header: &Header, inferred: &Inferred) -> Option<Row> {
-    let of = |caches: &[CacheLine]| {
-        let mut caches = caches.iter();
-        let data = caches.find(|cache| cache.level == 1 && cache.holds != super::INSTRUCTIONS);
-        data.map(|cache| cache.line).filter(|line| *line > 0)
-    };
+    let of =
+        |caches: &[CacheLine]| stated(caches, 1).map(|cache| cache.line).filter(|line| *line > 0);
     let (cpuid, kernel) = (of(&header.cpu.caches), of(&header.kernel_caches));
     let found = inferred.line.as_ref();
     let differs = found.filter(|found| cpuid.or(kernel).is_some_and(|told| told != found.value));
@@ -257,11 +245,10 @@ pub(super) fn rows(header: &Header, inferred: &Inferred) -> Vec<Row> {
     let row = |node: &MemoryNode| {
         let reaches = inferred.nodes.iter().filter(|reach| reach.to == node.id);
         let steps = reaches.map(|of| format!("{:.0} ns from node {}", of.nanos.middle(), of.from));
-        let steps: Vec<String> = steps.collect();
+        let steps = steps.reduce(|all, step| all + ", " + &step);
         Row {
             name: format!("memory node {}", node.id),
-            measured: (!steps.is_empty())
-                .then(|| format!("random step in its memory: {}", steps.join(", "))),
+            measured: steps.map(|steps| format!("random step in its memory: {steps}")),
             kernel: Some(described(node)),
             ..Row::default()
         }

@@ -127,17 +127,23 @@ fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
     }
     rows.extend(known.float_addition().map(|measured| {
         let published = known.core().and_then(|core| core.float_add.value());
-        let differs = published.filter(|published| {
-            let published = f64::from(*published);
-            (measured / published - 1.0).abs() > SAME_LATENCY
-        });
+        let differs = published.filter(|known| differ(measured, *known));
         Row {
-            cpuid: published.map(|cycles| format!("{cycles} core cycles, published for this core")),
+            cpuid: published.map(as_published),
             differs: differs.map(|_| "not the latency published".into()),
             ..Row::of("floating-point addition", cycles(measured))
         }
     }));
     rows
+}
+
+/// Returns whether a measured latency differs from the published latency, both in core cycles.
+fn differ(measured: f64, published: u32) -> bool {
+    (measured / f64::from(published) - 1.0).abs() > SAME_LATENCY
+}
+
+fn as_published(cycles: u32) -> String {
+    format!("{cycles} core cycles, published for this core")
 }
 
 fn gigahertz(hz: f64) -> String {
@@ -219,16 +225,12 @@ fn cache(
     let capacity = capacities.find(|of| level_of(of, machine) == level && !instructions);
     let step = capacity.and_then(|capacity| capacity.measured);
     let steps = uncertain.filter(|_| capacity.is_some_and(|of| of.level == 3));
-    let (size, measured) = match steps.zip(capacity) {
-        Some((steps, capacity)) => {
-            let [least, most] = share(steps, capacity.reported);
-            (Some(show_range(least, most)), Some([least, most]))
-        }
-        None => {
-            let size = step.map(|bytes| format!("about {}", show(rounded(bytes))));
-            (size, step.map(|bytes| [bytes; 2]))
-        }
+    let shared = steps.zip(capacity).map(|(steps, of)| share(steps, of.reported));
+    let size = match shared {
+        Some([least, most]) => Some(show_range(least, most)),
+        None => step.map(|bytes| format!("about {}", show(rounded(bytes)))),
     };
+    let measured = shared.or(step.map(|bytes| [bytes; 2]));
     Row {
         name: if instructions { format!("L{level}i") } else { level_name(level) },
         measured: size,
@@ -302,14 +304,11 @@ fn step(
         Some(cycles) => format!("{cycles:.1} core cycles, {nanos:.2} ns"),
         None => format!("{nanos:.2} ns"),
     });
-    let differs = match (cycles, published) {
-        (Some(cycles), Some(known)) => (cycles / f64::from(known) - 1.0).abs() > 0.1,
-        _ => false,
-    };
+    let differs = cycles.zip(published).is_some_and(|(cycles, known)| differ(cycles, known));
     Row {
         name: name.into(),
         measured,
-        cpuid: published.map(|cycles| format!("{cycles} core cycles, published for this core")),
+        cpuid: published.map(as_published),
         differs: differs.then(|| "not the published latency".into()),
         ..Row::default()
     }
@@ -389,20 +388,17 @@ impl Output for MachineSheet {
     /// Returns a check per row. A row whose sources disagree is a warning; one that only says why nothing is known
     /// is skipped.
     fn checks(&self) -> Vec<Check> {
-        let check = |row: &Row| Check {
-            group: "machine".to_owned(),
-            name: row.name.clone(),
-            outcome: match (&row.differs, &row.measured) {
-                (Some(_), None) if row.cpuid.is_none() && row.kernel.is_none() => Outcome::Skipped,
-                (Some(_), _) => Outcome::Warned,
-                (None, Some(_)) => Outcome::Passed,
-                (None, None) => Outcome::Skipped,
-            },
-            text: match (&row.differs, &row.measured) {
-                (Some(why), Some(measured)) => format!("{measured}: {why}"),
-                (Some(text), None) | (None, Some(text)) => text.clone(),
-                (None, None) => "not measured".to_owned(),
-            },
+        let check = |row: &Row| {
+            let (outcome, text) = match (&row.differs, &row.measured) {
+                (Some(why), Some(measured)) => (Outcome::Warned, format!("{measured}: {why}")),
+                (Some(why), None) if row.cpuid.is_none() && row.kernel.is_none() => {
+                    (Outcome::Skipped, why.clone())
+                }
+                (Some(why), None) => (Outcome::Warned, why.clone()),
+                (None, Some(measured)) => (Outcome::Passed, measured.clone()),
+                (None, None) => (Outcome::Skipped, "not measured".to_owned()),
+            };
+            Check { group: "machine".to_owned(), name: row.name.clone(), outcome, text }
         };
         self.0.iter().map(check).collect()
     }
