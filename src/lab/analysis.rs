@@ -31,9 +31,7 @@ pub(crate) fn is_unfinished(line: &VerdictLine) -> bool {
 /// A record and everything that follows from it.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The record.
     pub record: Record,
-    /// The machine.
     pub machine: Machine,
     /// The points of the ladder, and of the other series that predictions use.
     pub ladder: Vec<Point>,
@@ -56,7 +54,6 @@ pub struct Analysis {
 /// An experiment and everything that follows from its points.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The experiment.
     pub experiment: &'static Experiment,
     /// The points, with all passes merged.
     pub points: Vec<Point>,
@@ -75,7 +72,6 @@ pub struct Answer {
 /// A point whose passes were in two steady states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoStates {
-    /// The series.
     pub series: String,
     /// The position on the horizontal axis.
     pub x: f64,
@@ -176,7 +172,6 @@ impl Analysis {
         self.answers.iter().find(|answer| answer.experiment.id == id)
     }
 
-    /// Returns the predictions with their experiments.
     pub fn predictions(&self) -> impl Iterator<Item = (&'static Experiment, &Prediction)> {
         let answers = self.answers.iter();
         answers.filter_map(|answer| Some((answer.experiment, answer.prediction.as_ref()?)))
@@ -321,7 +316,6 @@ pub(crate) struct ExperimentPoints<'r> {
     pub id: &'r str,
     /// The experiment; `None` for the ladder and for an experiment that this version does not know.
     pub experiment: Option<&'static Experiment>,
-    /// The points.
     pub points: Vec<Point>,
 }
 

@@ -28,9 +28,7 @@ pub struct Refused(Vec<(String, Refusal)>);
 /// The counts of a case.
 #[derive(Clone, Debug)]
 pub struct CaseRun {
-    /// The experiment.
     pub experiment: &'static Experiment,
-    /// The series.
     pub series: String,
     /// The position on the horizontal axis.
     pub x: f64,
@@ -56,7 +54,6 @@ impl Counted {
         self.0.is_empty()
     }
 
-    /// Returns the events.
     pub fn events(&self) -> Vec<Event> {
         self.0.iter().map(|(_, event)| *event).collect()
     }

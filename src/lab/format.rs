@@ -54,7 +54,6 @@ pub(crate) trait Output {
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sheet {
-    /// The title.
     pub title: String,
     /// The heading of each column.
     pub headings: Vec<String>,
@@ -95,7 +94,6 @@ pub(crate) struct Check {
     pub group: String,
     /// The name of the check.
     pub name: String,
-    /// The outcome.
     pub outcome: Outcome,
     /// The reason, in a sentence or several lines.
     pub text: String,
@@ -110,7 +108,6 @@ pub(crate) enum Outcome {
     Skipped,
     /// A claim does not hold: a failure in JUnit and a notice on GitHub. The command does not fail.
     Refuted,
-    /// A warning.
     Warned,
     /// The check failed, and so does the command.
     Failed,
@@ -124,9 +121,6 @@ impl Outcome {
 }
 
 /// Prints the result of a command.
-///
-/// # Errors
-/// If the output cannot be written.
 pub(crate) fn print(output: &dyn Output, format: Format) -> Result<()> {
     match format {
         Format::Table => show(&output.screen(terminal::width())),

@@ -20,7 +20,6 @@ use crate::time::Rate;
 
 /// The experiments to list, with their durations.
 pub(crate) struct Listing {
-    /// The experiments.
     pub rows: Vec<&'static Experiment>,
     /// The source of their durations.
     pub durations: Durations,
@@ -130,7 +129,6 @@ impl Output for Listing {
     }
 }
 
-/// Returns the family of an experiment.
 fn family(row: &Experiment) -> &'static str {
     topics::of(row.id).map_or("", |family| family.name)
 }
@@ -176,9 +174,6 @@ impl Durations {
     }
 
     /// Estimates durations from what CPUID and the system say about this machine. Measures nothing.
-    ///
-    /// # Errors
-    /// If the memory size of this machine is not known.
     pub fn estimated(root: &Root) -> anyhow::Result<Self> {
         let identity = Identity::detect();
         let caches: Vec<_> = Caches::detect().iter().copied().collect();

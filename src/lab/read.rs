@@ -14,7 +14,6 @@ use super::terminal::tell;
 /// A record as it was read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// The record.
     pub record: Record,
     /// The number of the last line, if it was cut off and left out: the run was killed while writing it.
     pub cut_off: Option<usize>,
@@ -37,7 +36,6 @@ pub struct ReadError {
     pub path: PathBuf,
     /// The line number, from 1, if a single line is wrong.
     pub line: Option<usize>,
-    /// The problem.
     pub problem: String,
 }
 

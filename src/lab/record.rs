@@ -170,7 +170,6 @@ fn read_verdict<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Verdict, D
 /// The lines of a run, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The header.
     pub header: Header,
     /// The points, in the order in which they were measured.
     pub points: Vec<PointLine>,

@@ -15,7 +15,6 @@ pub enum ReferenceError {
     NoFile(String),
     /// The file has no such column.
     NoColumn {
-        /// The file.
         file: String,
         /// The column asked for.
         column: String,
@@ -24,16 +23,13 @@ pub enum ReferenceError {
     },
     /// A cell is not a number.
     NoNumber {
-        /// The file.
         file: String,
-        /// The column.
         column: String,
         /// The cell's text.
         cell: String,
     },
     /// The file is not CSV.
     Unreadable {
-        /// The file.
         file: String,
         /// The reader's message.
         why: String,

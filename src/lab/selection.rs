@@ -67,15 +67,16 @@ fn unknown(text: &str) -> anyhow::Error {
 mod tests {
     use super::*;
 
+    fn selected(patterns: &[&str]) -> Result<Vec<&'static Experiment>> {
+        select(&patterns.iter().map(|&text| text.into()).collect::<Vec<_>>())
+    }
+
     fn ids(patterns: &[&str]) -> Vec<&'static str> {
-        let patterns: Vec<String> = patterns.iter().map(|&text| text.into()).collect();
-        let rows = select(&patterns).unwrap();
-        rows.iter().map(|row| row.id).collect()
+        selected(patterns).unwrap().iter().map(|row| row.id).collect()
     }
 
     fn error(patterns: &[&str]) -> String {
-        let patterns: Vec<String> = patterns.iter().map(|&text| text.into()).collect();
-        select(&patterns).unwrap_err().to_string()
+        selected(patterns).unwrap_err().to_string()
     }
 
     #[test]

@@ -309,7 +309,6 @@ pub(crate) struct Ending {
     pub command: &'static str,
     /// The record and everything that follows from it.
     pub analysis: Analysis,
-    /// Path of the record.
     pub record: PathBuf,
     /// Path of the report, if it was written.
     pub report: Option<PathBuf>,

@@ -86,9 +86,6 @@ impl Screen {
 
 /// Prints a screen on the standard output, in colours if the output is a terminal that supports them and
 /// `NO_COLOR` is not set. Otherwise as [`say`].
-///
-/// # Errors
-/// As for [`say`].
 pub(crate) fn show(screen: &Screen) -> Result<()> {
     let mut out = AutoStream::auto(io::stdout()).lock();
     let written = writeln!(out, "{}", screen.0.trim_end()).and_then(|()| out.flush());
@@ -115,9 +112,6 @@ pub(crate) fn say(text: &str) -> Result<()> {
 }
 
 /// Turns the result of a write to the standard output into the result of [`say`].
-///
-/// # Errors
-/// As for [`say`].
 pub(crate) fn finished(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if nobody_reads(&error) => Ok(()),

@@ -36,7 +36,6 @@ pub fn experiments_of<'l>(lines: impl IntoIterator<Item = &'l PointLine>) -> Mea
 /// An undecided claim and the points that it depends on.
 #[derive(Clone, Debug)]
 pub struct Undecided {
-    /// The experiment.
     pub experiment: &'static Experiment,
     /// The claim's id.
     pub claim: &'static str,

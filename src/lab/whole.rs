@@ -12,10 +12,8 @@ use hmac_sha256::Hash;
 use crate::lab::record::Header;
 use crate::os::unnamed;
 
-/// Checks that the file that `option` names is not one of the files that are read.
-///
-/// # Errors
-/// If it is one of them: writing it would lose what it holds.
+/// Checks that the file that `option` names is not one of the files that are read: writing it would lose what it
+/// holds.
 pub(crate) fn is_no_input<'p>(
     option: &str,
     out: &Path,
@@ -44,10 +42,8 @@ pub(crate) fn mark(header: &Header) -> String {
     format!("<!-- linefill record {digits} -->\n")
 }
 
-/// Checks that the file `page`, if there is one, is a page of this record.
-///
-/// # Errors
-/// If it is not marked as one: writing the page would lose what the file holds.
+/// Checks that the file `page`, if there is one, is marked as a page of this record. Writing the page to any other
+/// file would lose what it holds.
 pub(crate) fn is_free_for(page: &Path, record: &Path, header: &Header) -> Result<()> {
     if !page.is_file() {
         return Ok(());
@@ -67,17 +63,11 @@ pub(crate) fn is_free_for(page: &Path, record: &Path, header: &Header) -> Result
 /// Writes `text` to the file `path`: first to a file beside it, under a name of this process, which `rename`
 /// then moves into place. If writing fails or the process ends, an earlier file stays unchanged. Anything
 /// but a regular file, such as a pipe, is written directly.
-///
-/// # Errors
-/// If the folder or the file cannot be written: the disk may be full.
 pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
     write_whole_by(path, |file| file.write_all(text))
 }
 
-/// As [`write_whole`], with the content that `write` writes.
-///
-/// # Errors
-/// As for [`write_whole`], and the errors of `write`.
+/// As [`write_whole`], with the content that `write` writes. Returns its errors too.
 pub(crate) fn write_whole_by<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
@@ -102,10 +92,7 @@ pub(crate) fn write_whole_by<E: From<io::Error>>(
     Ok(())
 }
 
-/// Creates a folder and its parent folders, if they do not exist.
-///
-/// # Errors
-/// If a folder cannot be created, or `dir` is a file.
+/// Creates a folder and its parent folders, if they do not exist. Fails if `dir` is a file.
 pub(crate) fn create_folder(dir: &Path) -> io::Result<()> {
     if dir.exists() && !dir.is_dir() {
         return Err(io::Error::new(ErrorKind::NotADirectory, "not a folder"));
@@ -158,9 +145,6 @@ fn fill<E: From<io::Error>>(
 }
 
 /// Flushes a file to the disk (`fsync`), if the file system supports it.
-///
-/// # Errors
-/// If the disk fails or is full.
 #[doc(alias = "fsync")]
 pub(crate) fn settle(file: &File) -> io::Result<()> {
     match file.sync_all() {

@@ -26,7 +26,6 @@ pub struct Ladder {
 /// A level of the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Name.
     pub name: &'static str,
     /// Number of bytes that a program can count on, as an interval; `None` for memory, or if it is unknown.
     pub size: Option<Interval>,

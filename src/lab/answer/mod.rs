@@ -21,7 +21,6 @@ use crate::stats::Interval;
 /// The main results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Name of the machine.
     pub machine: MachineName,
     /// The levels of the machine's memory.
     pub ladder: Ladder,
@@ -93,7 +92,6 @@ pub struct Finding {
     pub now: Interval,
     /// The sentence that follows from the verdict; may be empty.
     pub why: &'static str,
-    /// The document.
     pub document: Document,
     /// Section of the document, and the figure or table.
     pub section: &'static str,
@@ -193,7 +191,6 @@ impl Finding {
         range_text(self.takeaway.shown, self.now, Shown::text)
     }
 
-    /// Returns the advice.
     pub fn advice(&self) -> &'static str {
         self.takeaway.advice_on(self.verdict)
     }

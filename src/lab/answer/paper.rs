@@ -10,7 +10,6 @@ pub struct Paper {
     pub document: Option<Document>,
     /// Name in lists.
     pub name: &'static str,
-    /// Title.
     pub title: &'static str,
     /// Year of publication, if known.
     pub year: Option<u16>,
@@ -32,7 +31,6 @@ pub struct Chapter {
 pub struct Part {
     /// Number; empty if the section has none.
     pub number: &'static str,
-    /// Title.
     pub title: &'static str,
     /// Claims, in the order of the registry.
     pub claims: Vec<VerdictLine>,
@@ -109,7 +107,6 @@ fn document_of(line: &VerdictLine) -> Option<(Document, &'static str)> {
 }
 
 impl Paper {
-    /// Returns the claims.
     pub fn claims(&self) -> impl Iterator<Item = &VerdictLine> {
         self.chapters.iter().flat_map(Chapter::claims)
     }
@@ -140,7 +137,6 @@ impl Paper {
 }
 
 impl Chapter {
-    /// Returns the claims.
     pub fn claims(&self) -> impl Iterator<Item = &VerdictLine> {
         self.parts.iter().flat_map(|part| &part.claims)
     }

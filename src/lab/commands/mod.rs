@@ -246,9 +246,6 @@ fn gates<Gate: FromStr<Err: Error + Send + Sync + 'static>>(texts: &[String]) ->
 /// Opens a session for a measurement outside a run, on `cpu` or the least disturbed CPU, with memory of
 /// `node` or of any node. Also returns the flag that Ctrl-C sets. Warns about conditions that distort the
 /// measurement.
-///
-/// # Errors
-/// As for [`Session::open`], and if Ctrl-C cannot be caught.
 fn session_on(cpu: Option<usize>, node: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let request = Request { cpu, node, seed: 1, masked: mask(), ..Request::default() };

@@ -63,31 +63,23 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
         true => record_at(&folder),
         false => folder.join(RECORD),
     };
-    if args.record.is_none() && !record.exists() {
-        let name = record.display();
-        if args.all {
-            bail!("there is no {name}; `linefill run` makes one, and --record names another");
+    let name = record.display();
+    let analysis = if args.record.is_some() || record.exists() {
+        let reading = read(&record)?;
+        warn(&name, reading.cut_off);
+        Some(Analysis::of(reading.record))
+    } else if args.all {
+        bail!("there is no {name}; `linefill run` makes one, and --record names another");
+    } else {
+        None
+    };
+    let (mut sections, machine, core) = match &analysis {
+        Some(analysis) => {
+            let machine = machine_name(&analysis.record).to_string();
+            (build(analysis)?.sections, Some(machine), core_of(&analysis.record.header.cpu))
         }
-        let ids: Vec<&str> = experiments.iter().map(|of| of.id).collect();
-        let rows = experiments.iter().map(|&experiment| Row { experiment, section: None });
-        let shown = Shown {
-            rows: rows.collect(),
-            record: format!(
-                "No numbers: there is no {name}. `linefill run {}` measures them; --record names \
-                 another record.",
-                ids.join(" ")
-            ),
-            machine: None,
-            core: Identity::detect().core().map(|core| core.name.to_owned()),
-        };
-        print(&shown, args.format)?;
-        return Ok(Status::Done);
-    }
-    let reading = read(&record)?;
-    warn(record.display(), reading.cut_off);
-    let analysis = Analysis::of(reading.record);
-    let view = build(&analysis)?;
-    let mut sections = view.sections;
+        None => (Vec::new(), None, Identity::detect().core()),
+    };
     let mut row = |experiment: &'static Experiment| {
         let at = sections.iter().position(|section| section.id == experiment.id);
         Row { experiment, section: at.map(|at| sections.swap_remove(at)) }
@@ -98,24 +90,17 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
     }
     let missing = rows.iter().filter(|row| row.section.is_none());
     let missing: Vec<&str> = missing.map(|row| row.experiment.id).collect();
-    let name = record.display();
-    let shown = Shown {
-        record: match missing.is_empty() {
-            true => format!("From {name}"),
-            false => format!(
-                "{} not in {name}: `linefill run {}` measures {}. From it",
-                match missing.len() {
-                    1 => format!("{} is", missing[0]),
-                    count => format!("{count} of these are"),
-                },
-                missing.join(" "),
-                if missing.len() == 1 { "it" } else { "them" },
-            ),
-        },
-        rows,
-        machine: Some(machine_name(&analysis.record).to_string()),
-        core: core_of(&analysis.record.header.cpu).map(|core| core.name.to_owned()),
+    let run = format!("`linefill run {}` measures", missing.join(" "));
+    let record = match missing[..] {
+        _ if analysis.is_none() => {
+            format!("No numbers: there is no {name}. {run} them; --record names another record.")
+        }
+        [] => format!("From {name}"),
+        [one] => format!("{one} is not in {name}: {run} it. From it"),
+        _ => format!("{} of these are not in {name}: {run} them. From it", missing.len()),
     };
+    let core = core.map(|core| core.name.to_owned());
+    let shown = Shown { record, rows, machine, core };
     print(&shown, args.format)?;
     Ok(Status::Done)
 }
@@ -148,9 +133,6 @@ pub(super) struct ExportArgs {
 }
 
 /// Reads a record of `linefill watch`.
-///
-/// # Errors
-/// If the record cannot be read, or is the record of a run.
 fn rounds_of(path: &Path) -> Result<Reading> {
     let reading = read_any(path)?;
     if reading.record.header.watch.is_none() {

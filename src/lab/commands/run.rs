@@ -132,10 +132,7 @@ struct Prepared {
     recorder: Recorder,
 }
 
-/// Returns the selected experiments.
-///
-/// # Errors
-/// If a pattern selects nothing, or a gate can match nothing of the selection.
+/// Returns the selected experiments. Fails if a gate can match nothing of them.
 fn selected(patterns: &[String], gates: &[RunGate]) -> Result<Vec<&'static Experiment>> {
     let experiments = select(patterns)?;
     for gate in gates {
@@ -215,9 +212,6 @@ fn profile_of(header: &Header) -> Result<Profile> {
 }
 
 /// Checks that the options given with `--resume` are those of the record.
-///
-/// # Errors
-/// If an option differs from the record's.
 fn agree(args: &Args, old: &Header) -> Result<()> {
     let scene = &args.scene;
     let word_if = |word: &str, given: bool| given.then(|| word.to_owned());

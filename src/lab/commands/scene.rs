@@ -46,10 +46,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Returns the CPU to measure on, if `--cpu` or `--isolated` names one.
-    ///
-    /// # Errors
-    /// If the two options name different CPUs.
+    /// Returns the CPU to measure on, if `--cpu` or `--isolated` names one. Fails if they name two.
     pub fn measuring(&self) -> Result<Option<usize>> {
         match (self.cpu, self.isolated.flatten()) {
             (Some(cpu), Some(isolated)) if cpu != isolated => {
@@ -63,9 +60,6 @@ impl Scene {
     }
 
     /// Returns the request for a session with these options and this selection of experiments.
-    ///
-    /// # Errors
-    /// If `--cpu` and `--isolated` name different CPUs.
     pub fn request(&self, selection: &[String]) -> Result<Request> {
         Ok(Request {
             cpu: self.measuring()?,

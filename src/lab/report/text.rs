@@ -31,7 +31,6 @@ pub(super) const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the mark of a verdict.
 pub(super) const fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "✓",

@@ -10,7 +10,6 @@ use crate::lab::sheet::Row;
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportView {
-    /// The summary.
     pub summary: Summary,
     /// The date of the run, formatted.
     pub date: String,
@@ -60,9 +59,7 @@ pub struct Section {
     pub id: String,
     /// Name: `drepper-fig-3.10`.
     pub name: String,
-    /// Title.
     pub title: String,
-    /// The question.
     pub question: String,
     /// Document, section and figure.
     pub source: String,
@@ -85,11 +82,9 @@ pub struct Section {
 /// The points of a series that could not be tested for the same reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntestableView {
-    /// The series.
     pub series: String,
     /// Number of points.
     pub points: usize,
-    /// The reason.
     pub reason: String,
 }
 
@@ -107,7 +102,6 @@ pub struct CountedView {
 /// The values of an experiment, and how they are drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The form.
     pub form: Form,
     /// The horizontal axis.
     pub x: AxisView,
@@ -189,7 +183,6 @@ impl Form {
 /// A curve of this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveView {
-    /// Label.
     pub label: String,
     /// Points from left to right.
     pub points: Vec<Value>,
@@ -198,7 +191,6 @@ pub struct CurveView {
 /// A curve of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceView {
-    /// Label.
     pub label: String,
     /// The machine on which it was measured.
     pub machine: String,

@@ -55,7 +55,6 @@ pub struct Finished {
     /// Path of the record. It differs from the initial path if the folder was removed during the run, or if
     /// the record was compressed.
     pub record: PathBuf,
-    /// Path of the report.
     pub report: PathBuf,
     /// Why the record or the report is incomplete. A record that cannot be written ends the run. The
     /// verdicts are on the points that were measured.

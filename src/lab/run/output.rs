@@ -101,7 +101,6 @@ pub struct Recorder {
 pub struct MovedRecord {
     /// Path to which its record was moved.
     pub record: PathBuf,
-    /// Whether it finished.
     pub finished: bool,
     /// The files that were renamed: their old and their new names.
     renamed: Vec<(PathBuf, PathBuf)>,
@@ -192,9 +191,6 @@ impl Recorder {
     }
 
     /// Replaces this record by `lines`, as [`replace`](Self::replace) does.
-    ///
-    /// # Errors
-    /// If the folder cannot be written: the record then stays unchanged.
     pub(crate) fn rewritten(self, lines: impl IntoIterator<Item = Line>) -> Result<Self> {
         let home = self.home;
         let recorder = Self::replace(self.claim, lines)?;
@@ -229,9 +225,6 @@ impl Recorder {
     }
 
     /// Flushes the record to the disk.
-    ///
-    /// # Errors
-    /// If the disk fails or is full.
     pub(crate) fn sync(&self) -> Result<()> {
         settle(&self.claim.file).with_context(|| format!("writing to `{}`", self.path().display()))
     }
@@ -263,10 +256,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ensures that the record has a name: the folder may have been removed.
-    ///
-    /// # Errors
-    /// If the record was removed and cannot be written again.
+    /// Writes the record again if it has lost its name: the folder may have been removed.
     pub(crate) fn stay(&mut self) -> Result<()> {
         if is_at(&self.claim.file, &self.claim.path) {
             return Ok(());
@@ -306,11 +296,11 @@ fn elsewhere() -> std::io::Result<PathBuf> {
 fn fresh(dir: &Path) -> Result<(Claim, Option<MovedRecord>)> {
     create_folder(dir)?;
     let mut aside: Option<MovedRecord> = None;
-    let next = |path: &Path, aside: &mut Option<MovedRecord>| -> Result<()> {
+    let mut next = |path: &Path| -> Result<()> {
         let mut moved = move_aside(dir, path)?;
         let earlier = aside.take().map(|earlier| earlier.renamed);
         moved.renamed.splice(0..0, earlier.unwrap_or_default());
-        *aside = Some(moved);
+        aside = Some(moved);
         Ok(())
     };
     loop {
@@ -318,11 +308,11 @@ fn fresh(dir: &Path) -> Result<(Claim, Option<MovedRecord>)> {
         if claim.file.metadata()?.len() == 0 {
             let packed = dir.join(PACKED);
             if packed.exists() {
-                next(&packed, &mut aside)?;
+                next(&packed)?;
             }
             return Ok((claim, aside));
         }
-        next(claim.path(), &mut aside)?;
+        next(claim.path())?;
     }
 }
 

@@ -62,11 +62,7 @@ pub(in crate::lab) fn nodes(root: &Root) -> Vec<MemoryNode> {
     Sysfs::at(&root.sys).nodes().unwrap_or_default()
 }
 
-/// Checks that this process can allocate memory on `node`.
-///
-/// # Errors
-/// If there is no such node, it has no memory, or this process may not use it. The message names the usable
-/// nodes.
+/// Checks that this process can allocate memory on `node`. The error names the usable nodes.
 fn check(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     let ids = |nodes: &mut dyn Iterator<Item = &MemoryNode>| -> Vec<usize> {
         nodes.map(|node| node.id).collect()
@@ -100,9 +96,6 @@ fn allowed(root: &Root) -> Option<Vec<usize>> {
 }
 
 /// Makes this thread, and every thread that it starts, allocate memory on `node`.
-///
-/// # Errors
-/// If this process cannot use the node, or the kernel refuses.
 pub(super) fn prefer(node: usize, nodes: &[MemoryNode], root: &Root) -> Result<()> {
     check(node, nodes, root)?;
     prefer_node(node).with_context(|| format!("--node {node}: set_mempolicy is refused"))

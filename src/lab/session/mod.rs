@@ -170,10 +170,8 @@ fn pinned_to(cpu: usize) -> Result<(Option<Pinned>, Vec<String>)> {
     }
 }
 
-/// Isolates `wanted`, or the CPU least likely to be disturbed.
-///
-/// # Errors
-/// If settings are missing: every missing setting, and how to set it.
+/// Isolates `wanted`, or the CPU least likely to be disturbed. The error names every missing setting, and says how to
+/// set it.
 fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
     let cpu =
         wanted.or_else(|| default_cpu(root)).context("--isolated: the system names no CPU")?;
@@ -181,9 +179,6 @@ fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
 }
 
 /// Switches the prefetchers off on all CPUs that threads may use, and returns the number of these CPUs.
-///
-/// # Errors
-/// If the prefetchers cannot be switched: what is missing.
 fn switch_off(root: &Root, locations: &[CpuLocation], identity: &Identity) -> Result<(Off, usize)> {
     let cpus: Vec<usize> = locations.iter().map(|location| location.cpu).collect();
     let switches = identity.core().and_then(|core| core.prefetchers.value());
@@ -339,9 +334,6 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
 }
 
 /// Returns the largest working set of a run in bytes if none is requested.
-///
-/// # Errors
-/// If there is too little memory.
 pub(super) fn largest(root: &Root) -> Result<u64> {
     let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
     limit::largest(None, last_level(), memory.available, limits::address_space())

@@ -29,7 +29,6 @@ pub(crate) struct Shown {
 
 /// An experiment, with the results of a record.
 pub(crate) struct Row {
-    /// The experiment.
     pub experiment: &'static Experiment,
     /// The section of the record's report, if the record has the experiment.
     pub section: Option<Section>,

@@ -130,7 +130,6 @@ impl Scale {
     }
 }
 
-/// A mark and its style.
 type Mark = (char, Style);
 
 fn lines(figure: &Figure, width: usize) -> Screen {

@@ -2,8 +2,9 @@
 
 use comfy_table::{ColumnConstraint, Row};
 
-use crate::experiment::Verdict;
+use crate::experiment::{Experiment, Prediction, Verdict};
 use crate::lab::analysis::Analysis;
+use crate::lab::answer::Counts;
 use crate::lab::figures::beside_claim;
 use crate::lab::record::VerdictLine;
 use crate::lab::terminal::{Screen, table, table_text};
@@ -27,21 +28,15 @@ pub(super) fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
 /// Counts the claims about this machine by verdict, and the other claims: `12 hold, 3 do not hold, 1
 /// inconclusive, 2 untestable; 5 more are computed, simulated or reported`.
 pub(super) fn tally(lines: &[VerdictLine]) -> String {
-    let parts: Vec<String> = Verdict::ALL
-        .into_iter()
-        .map(|verdict| {
-            let of_here = lines.iter().filter(|line| line.is_of_this_machine());
-            let count = of_here.filter(|line| line.verdict == verdict).count();
-            let words = match verdict {
-                Verdict::Holds if count != 1 => "hold",
-                Verdict::DoesNotHold if count != 1 => "do not hold",
-                other => other.name(),
-            };
-            format!("{count} {words}")
-        })
-        .collect();
-    let text = parts.join(", ");
-    match lines.iter().filter(|line| !line.is_of_this_machine()).count() {
+    let counts = Counts::of(lines);
+    let part = |verdict| match (counts.here(verdict), verdict) {
+        (1, verdict) => format!("1 {}", verdict.name()),
+        (count, Verdict::Holds) => format!("{count} hold"),
+        (count, Verdict::DoesNotHold) => format!("{count} do not hold"),
+        (count, verdict) => format!("{count} {}", verdict.name()),
+    };
+    let text = Verdict::ALL.map(part).join(", ");
+    match counts.beside() {
         0 => text,
         1 => format!("{text}; 1 more is computed, simulated or reported"),
         more => format!("{text}; {more} more are computed, simulated or reported"),
@@ -50,25 +45,22 @@ pub(super) fn tally(lines: &[VerdictLine]) -> String {
 
 /// Formats the quantities that have several values, one per line; empty if there are none.
 pub(super) fn disagreements(analysis: &Analysis) -> String {
-    let each = analysis.disagreements.iter().map(|of| format!("{of}\n"));
-    each.collect()
+    analysis.disagreements.iter().map(|of| format!("{of}\n")).collect()
 }
 
 /// Formats how far predictions lie from measured values; empty if nothing was predicted.
 pub(super) fn predictions(analysis: &Analysis) -> String {
     let Some(outcome) = analysis.predicted() else { return String::new() };
     let percent = |error: f64| format!("{:.0} %", error * 100.0);
-    let each = |poor: bool| {
-        let some = analysis.predictions();
-        let some = some.filter(move |(_, of)| of.poor() == poor);
-        let each = some.filter_map(|(experiment, of)| {
+    let each = |poor: bool| -> Vec<String> {
+        let some = analysis.predictions().filter(|(_, of)| of.poor() == poor);
+        let with_error = |(experiment, of): (&Experiment, &Prediction)| {
             Some(format!("{} {}", experiment.id, percent(of.error()?)))
-        });
-        each.collect::<Vec<String>>()
+        };
+        some.filter_map(with_error).collect()
     };
-    let own = analysis.predictions();
-    let own = own.filter(|(_, of)| of.error().is_none());
-    let own: Vec<String> = own.map(|(of, _)| of.id.to_owned()).collect();
+    let own = analysis.predictions().filter(|(_, of)| of.error().is_none());
+    let own = own.map(|(of, _)| of.id.to_owned()).collect();
     let mut text = format!(
         "predicted beside measured, median error of {} points: {}\n",
         outcome.points,
