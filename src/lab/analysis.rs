@@ -117,15 +117,10 @@ impl Analysis {
             let asked = asked.iter().any(|of| of.id == experiment.id);
             asked && (experiment.cases)(&machine).is_empty()
         };
-        let experiments = all().into_iter().map(|of| (of, measured(of.id)));
-        let there =
-            |(of, points): &(&Experiment, Vec<Point>)| !points.is_empty() || unmeasurable(of);
-        let experiments: Vec<_> = experiments.filter(there).collect();
+        let mut experiments = all().into_iter().map(|of| (of, measured(of.id))).collect::<Vec<_>>();
+        experiments.retain(|(of, points)| !points.is_empty() || unmeasurable(of));
 
-        let judged = match record.header.passes {
-            0 => Judging::Only,
-            _ => Judging::Last,
-        };
+        let judged = if record.header.passes == 0 { Judging::Only } else { Judging::Last };
         let doubt = Doubt::of(&machine, &experiments).judged(judged);
         let apart = disagreements(&machine, &ladder, &experiments);
         let uncertain = share(&machine, &ladder, &experiments);
@@ -139,18 +134,25 @@ impl Analysis {
         });
         let mut answers: Vec<Answer> = Vec::new();
         for (experiment, points) in experiments {
-            let of_it = |line: &&VerdictLine| line.experiment == experiment.id;
-            let stored: Vec<_> = record.verdicts.iter().filter(of_it).collect();
-            let recorded = |decided: &VerdictLine| {
-                let last = stored.iter().rev();
-                last.copied().find(|line| same(line, decided))
-            };
             let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
             let mut decided = judge(experiment, &machine, uncertain, &in_doubt);
             decided_in(&mut decided, &earlier, &points);
-            let states = two_states(&machine, &in_doubt);
-            let answer = Answer::of(experiment, points, decided, recorded, &machine);
-            answers.push(Answer { states, ..answer });
+            let stored = record.verdicts.iter().rev().filter(|of| of.experiment == experiment.id);
+            let last = |decided: VerdictLine| match stored.clone().find(|of| same(of, &decided)) {
+                Some(line) => line.completed_by(decided),
+                None => decided,
+            };
+            let evidence = Evidence::new(&machine, &points, experiment.unit());
+            let curves = (experiment.curves)(&evidence);
+            let drawn = curves.iter().any(|curve| !curve.points.is_empty());
+            answers.push(Answer {
+                experiment,
+                curves,
+                claims: decided.into_iter().map(last).collect(),
+                states: two_states(&machine, &in_doubt),
+                prediction: drawn.then(|| prediction(experiment, &evidence)).flatten(),
+                points,
+            });
         }
         let verdicts: Vec<_> = answers.iter().flat_map(|of| of.claims.clone()).collect();
         let outdated = |stored: &&VerdictLine| !verdicts.iter().any(|of| same(stored, of));
@@ -199,34 +201,6 @@ impl Analysis {
     /// Returns how many samples were disturbed; `None` if the record has no samples.
     pub(crate) fn disturbed(&self) -> Option<Disturbed> {
         Disturbed::of(&self.record.points)
-    }
-}
-
-impl Answer {
-    /// Derives the answer for an experiment. `recorded` finds the record's verdict that stands for a verdict
-    /// that the points give.
-    fn of<'r>(
-        experiment: &'static Experiment,
-        points: Vec<Point>,
-        decided: Vec<VerdictLine>,
-        recorded: impl Fn(&VerdictLine) -> Option<&'r VerdictLine>,
-        machine: &Machine,
-    ) -> Self {
-        let last = |decided: VerdictLine| match recorded(&decided) {
-            Some(line) => line.completed_by(decided),
-            None => decided,
-        };
-        let evidence = Evidence::new(machine, &points, experiment.unit());
-        let curves = (experiment.curves)(&evidence);
-        let drawn = curves.iter().any(|curve| !curve.points.is_empty());
-        Answer {
-            experiment,
-            curves,
-            claims: decided.into_iter().map(last).collect(),
-            states: Vec::new(),
-            prediction: drawn.then(|| prediction(experiment, &evidence)).flatten(),
-            points,
-        }
     }
 }
 
@@ -326,20 +300,14 @@ pub(crate) fn points_by_experiment(record: &Record) -> (Machine, Vec<ExperimentP
     let ladder = by_id.get(MACHINE).map_or(&[][..], Vec::as_slice);
     let machine = machine_of(&record.header, ladder);
     let known = all();
-    let mut found: Vec<ExperimentPoints<'_>> = by_id
-        .into_iter()
-        .map(|(id, points)| ExperimentPoints {
-            id,
-            experiment: known.iter().find(|of| of.id == id).copied(),
-            points,
-        })
-        .collect();
+    let found = by_id.into_iter().map(|(id, points)| {
+        let experiment = known.iter().find(|of| of.id == id).copied();
+        ExperimentPoints { id, experiment, points }
+    });
+    let mut found: Vec<_> = found.collect();
     let place = |of: &ExperimentPoints<'_>| match of.id {
         MACHINE => 0,
-        id => {
-            let place = known.iter().position(|row| row.id == id);
-            place.unwrap_or(known.len()) + 1
-        }
+        id => known.iter().position(|row| row.id == id).unwrap_or(known.len()) + 1,
     };
     order::by(&mut found, |a, b| place(a).cmp(&place(b)).then(a.id.cmp(b.id)));
     (machine, found)

@@ -93,10 +93,8 @@ pub fn undecided(
     for (experiment, points) in experiments {
         let points = in_doubt(experiment, machine, doubt, points);
         if is_whole(experiment, machine, &points) {
-            let claims = experiment.claims.iter();
-            let of =
-                claims.filter_map(|claim| open(experiment, machine, uncertain, &points, claim));
-            found.extend(of);
+            let open = |claim| open(experiment, machine, uncertain, &points, claim);
+            found.extend(experiment.claims.iter().filter_map(open));
         }
     }
     least_first(&mut found, |of| of.cost);
@@ -145,8 +143,7 @@ fn open(
     };
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
     let read = read(points, |points| decide(points) != now);
-    let place = |index: usize| (points[index].series.clone(), points[index].x);
-    let points: Vec<(String, f64)> = read.into_iter().map(place).collect();
+    let points = places(points, read);
     let cases = (experiment.cases)(machine);
     Some(Undecided {
         experiment,
@@ -180,10 +177,13 @@ pub fn keep_judged(
             judged.extend(0..points.len());
         }
     }
-    let place = |index: usize| (points[index].series.clone(), points[index].x);
-    let places: Vec<(String, f64)> = judged.into_iter().map(place).collect();
-    let mut marked = marked(&places, cases).into_iter();
+    let mut marked = marked(&places(points, judged), cases).into_iter();
     cases.retain(|_| marked.next().unwrap_or(true));
+}
+
+/// Returns the points with these indices by series and x.
+fn places(points: &[Point], indices: impl IntoIterator<Item = usize>) -> Vec<(String, f64)> {
+    indices.into_iter().map(|index| (points[index].series.clone(), points[index].x)).collect()
 }
 
 /// Returns the verdict and the numbers of a claim on these points.

@@ -218,10 +218,7 @@ mod tests {
     fn a_file_has_no_name_while_it_is_written() {
         let folder = folder("unnamed");
         // A file system without such files shows the part, as it must.
-        let seen = match unnamed::create_in(folder.path()) {
-            Ok(_) => 0,
-            Err(_) => 1,
-        };
+        let seen = usize::from(unnamed::create_in(folder.path()).is_err());
         write_whole_by(&folder.path().join("page"), |file| {
             assert_eq!(names(&folder).len(), seen);
             file.write_all(b"text")

@@ -171,7 +171,6 @@ fn resumed(args: &Args, gates: &[RunGate], unfinished: Unfinished) -> Result<Pre
         isolated: old.isolation.is_some(),
         node: old.node,
         prefetchers_off: old.prefetchers_off.is_some(),
-        memory: None,
         profile: profile_of(&old)?,
         masked: old.masked.clone(),
         ..Request::default()

@@ -365,13 +365,8 @@ fn check_verdict(verdict: &VerdictLine) -> Check {
         }
         ascending(&[(&name("lo"), lo), (&name("hi"), hi)])
     };
-    if let Some(now) = verdict.now {
-        interval("now", now)?;
-    }
-    match &verdict.then {
-        Some(then) => interval("then", [then.lo, then.hi]),
-        None => Ok(()),
-    }
+    verdict.now.map_or(Ok(()), |now| interval("now", now))?;
+    verdict.then.as_ref().map_or(Ok(()), |then| interval("then", [then.lo, then.hi]))
 }
 
 /// As [`within`], for a number that may be unknown.

@@ -43,12 +43,12 @@ fn filters(view: &ReportView) -> Markup {
     let topics = order::distinct(claims().map(topic));
     let kinds = order::distinct(claims().filter_map(|of| Some(of.found?.name())));
     let verdicts = Verdict::ALL.map(|of| (class(of), of.name()));
-    let names = view.summary.papers.iter().map(|paper| (paper.name, paper.name));
+    let names = view.summary.papers.iter().map(|paper| paper.name).collect();
     let same = |of: Vec<&'static str>| of.into_iter().map(|of| (of, of)).collect::<Vec<_>>();
     html! {
         form.filters hidden role="search" aria-label="Filter the claims" {
             (choice("verdict", &verdicts))
-            (choice("document", &names.collect::<Vec<_>>()))
+            (choice("document", &same(names)))
             (choice("topic", &same(topics)))
             (choice("kind", &same(kinds)))
             button type="reset" { "all claims" }
@@ -101,8 +101,7 @@ fn section(part: &Part) -> Markup {
         let claims = part.claims.iter().filter(|of| of.is_of_this_machine());
         claims.filter(move |of| of.verdict == verdict)
     };
-    let beside: Vec<&VerdictLine> =
-        part.claims.iter().filter(|of| !of.is_of_this_machine()).collect();
+    let beside = part.claims.iter().filter(|of| !of.is_of_this_machine()).collect();
     html! {
         div.part {
             h4 {
@@ -124,15 +123,14 @@ fn section(part: &Part) -> Markup {
                 (Verdict::Inconclusive, "undecided"),
                 (Verdict::Untestable, "not testable here"),
             ] {
-                @let folded: Vec<&VerdictLine> = of_here(verdict).collect();
-                (fold(&folded, words))
+                (fold(of_here(verdict).collect(), words))
             }
-            (fold(&beside, "computed, simulated or reported"))
+            (fold(beside, "computed, simulated or reported"))
         }
     }
 }
 
-fn fold(claims: &[&VerdictLine], words: &str) -> Markup {
+fn fold(claims: Vec<&VerdictLine>, words: &str) -> Markup {
     html! {
         @if !claims.is_empty() {
             details.more {

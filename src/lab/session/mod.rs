@@ -243,10 +243,7 @@ impl Session {
             revision: option_env!("LINEFILL_REVISION").map(str::to_owned),
             rustc: env!("LINEFILL_RUSTC").to_owned(),
             started: date::now(),
-            resumed: None,
-            earlier: 0.0,
             cpu: cpu_line(&identity, features),
-            host: None,
             os: kernel_version(root),
             hypervisor: identity.hypervisor_name().map(str::to_owned),
             memory: Some(memory.total),
@@ -269,7 +266,6 @@ impl Session {
             node: request.node,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
             budget: Some(budget.as_secs_f64()),
-            watch: None,
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             isolation: isolated.as_ref().map(|of| IsolationLine {
@@ -281,6 +277,7 @@ impl Session {
             prefetchers_off: off.as_ref().map(|(_, cpus)| *cpus),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
+            ..Header::default()
         };
         Ok(Session {
             header,
