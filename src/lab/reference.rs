@@ -1,50 +1,13 @@
 //! The documents' published numbers: the files of `reference/`, embedded, and the curves in them.
 
+use anyhow::{Context as _, Result, bail};
+
 /// A file of `reference/`.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     /// The file's name.
     pub name: &'static str,
     text: &'static str,
-}
-
-/// Why a reference file does not give a curve.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReferenceError {
-    /// No file of this name is embedded.
-    NoFile(String),
-    /// The file has no such column.
-    NoColumn {
-        file: String,
-        /// The column asked for.
-        column: String,
-        /// The columns that the file has.
-        has: Vec<String>,
-    },
-    /// A cell is not a number.
-    NoNumber {
-        file: String,
-        column: String,
-        /// The cell's text.
-        cell: String,
-    },
-    /// The file is not CSV.
-    Unreadable {
-        file: String,
-        /// The reader's message.
-        why: String,
-    },
-}
-
-messages! { ReferenceError:
-    ReferenceError::NoFile(file) => ("reference/{file} is not embedded");
-    ReferenceError::NoColumn { file, column, has } => (
-        "reference/{file} has no column `{column}`, only `{has}`", has = has.join("`, `")
-    );
-    ReferenceError::NoNumber { file, column, cell } => (
-        "reference/{file}, column `{column}`: `{cell}` is not a number"
-    );
-    ReferenceError::Unreadable { file, why } => ("reference/{file}: {why}");
 }
 
 /// Every CSV file of the folder, by name. The build script lists them.
@@ -54,11 +17,9 @@ pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/references.rs"));
 ///
 /// # Errors
 /// If there is no such file.
-pub fn file(name: &str) -> Result<&'static File, ReferenceError> {
-    FILES
-        .iter()
-        .find(|file| file.name == name)
-        .ok_or_else(|| ReferenceError::NoFile(name.to_owned()))
+pub fn file(name: &str) -> Result<&'static File> {
+    let file = FILES.iter().find(|file| file.name == name);
+    file.with_context(|| format!("reference/{name} is not embedded"))
 }
 
 impl File {
@@ -73,7 +34,7 @@ impl File {
     ///
     /// # Errors
     /// If a column is missing or holds something other than numbers.
-    pub fn curve(&self, x: &str, y: &str) -> Result<Vec<(f64, f64)>, ReferenceError> {
+    pub fn curve(&self, x: &str, y: &str) -> Result<Vec<(f64, f64)>> {
         let (header, rows) = self.rows()?;
         let (x_at, y_at) = (self.column(&header, x)?, self.column(&header, y)?);
         let mut points = Vec::new();
@@ -90,7 +51,7 @@ impl File {
     ///
     /// # Errors
     /// If the file is not CSV.
-    pub fn numbered_columns(&self) -> Result<Vec<(String, String)>, ReferenceError> {
+    pub fn numbered_columns(&self) -> Result<Vec<(String, String)>> {
         let (header, _) = self.rows()?;
         let numbered = |name: &str| {
             let number = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -101,42 +62,36 @@ impl File {
     }
 
     /// Returns the heading, and the rows, which all have as many cells as the heading.
-    fn rows(&self) -> Result<(Vec<String>, Vec<Vec<String>>), ReferenceError> {
-        let unreadable =
-            |why: String| ReferenceError::Unreadable { file: self.name.to_owned(), why };
+    fn rows(&self) -> Result<(Vec<String>, Vec<Vec<String>>)> {
+        let name = self.name;
         let mut header: Option<Vec<String>> = None;
         let mut rows = Vec::new();
         let lines = self.text.lines().zip(1..);
         for (line, number) in lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#')) {
-            let unclosed = || unreadable(format!("line {number}: a quote is not closed"));
-            let cells = cells(line).ok_or_else(unclosed)?;
+            let unclosed = || format!("reference/{name}: line {number}: a quote is not closed");
+            let cells = cells(line).with_context(unclosed)?;
             match &header {
                 None => header = Some(cells),
                 Some(header) if header.len() == cells.len() => rows.push(cells),
                 Some(header) => {
                     let (have, want) = (cells.len(), header.len());
-                    let why = format!("line {number}: {have} cells under {want} headings");
-                    return Err(unreadable(why));
+                    bail!("reference/{name}: line {number}: {have} cells under {want} headings");
                 }
             }
         }
-        let header = header.ok_or_else(|| unreadable("no heading".to_owned()))?;
-        Ok((header, rows))
+        Ok((header.with_context(|| format!("reference/{name}: no heading"))?, rows))
     }
 
-    fn column(&self, header: &[String], column: &str) -> Result<usize, ReferenceError> {
-        header.iter().position(|name| name == column).ok_or_else(|| ReferenceError::NoColumn {
-            file: self.name.to_owned(),
-            column: column.to_owned(),
-            has: header.to_vec(),
+    fn column(&self, header: &[String], column: &str) -> Result<usize> {
+        header.iter().position(|name| name == column).with_context(|| {
+            let has = header.join("`, `");
+            format!("reference/{} has no column `{column}`, only `{has}`", self.name)
         })
     }
 
-    fn number(&self, column: &str, cell: &str) -> Result<f64, ReferenceError> {
-        cell.parse().map_err(|_| ReferenceError::NoNumber {
-            file: self.name.to_owned(),
-            column: column.to_owned(),
-            cell: cell.to_owned(),
+    fn number(&self, column: &str, cell: &str) -> Result<f64> {
+        cell.parse().ok().with_context(|| {
+            format!("reference/{}, column `{column}`: `{cell}` is not a number", self.name)
         })
     }
 }
@@ -199,13 +154,10 @@ mod tests {
 
     #[test]
     fn rows_of_another_length_and_files_without_a_heading_are_refused() {
-        let why = |text| match (File { name: "f", text }).curve("x", "y") {
-            Err(ReferenceError::Unreadable { why, .. }) => why,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(why("# a\nx,y\n1\n"), "line 3: 1 cells under 2 headings");
-        assert_eq!(why("# a\n"), "no heading");
-        assert_eq!(why("x,\"y\n"), "line 1: a quote is not closed");
+        let why = |text| File { name: "f", text }.curve("x", "y").unwrap_err().to_string();
+        assert_eq!(why("# a\nx,y\n1\n"), "reference/f: line 3: 1 cells under 2 headings");
+        assert_eq!(why("# a\n"), "reference/f: no heading");
+        assert_eq!(why("x,\"y\n"), "reference/f: line 1: a quote is not closed");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Builds the content of a report from an analysis.
 
+use anyhow::Result;
+
 use super::table::{counted, uncounted};
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
@@ -15,7 +17,7 @@ use crate::lab::chart::place;
 use crate::lab::date::Date;
 use crate::lab::inferred::core_per_tick;
 use crate::lab::record::{EndLine, Header, MACHINE, Record, version};
-use crate::lab::reference::{self, ReferenceError, thinned};
+use crate::lab::reference::{self, thinned};
 use crate::lab::sheet::{level_name, level_of};
 use crate::lab::size::{self, show};
 use crate::order;
@@ -25,7 +27,7 @@ use crate::stats::NOISY;
 ///
 /// # Errors
 /// If an experiment refers to numbers that `reference/` does not have.
-pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
+pub fn build(analysis: &Analysis) -> Result<ReportView> {
     let Record { header, end, .. } = &analysis.record;
     let machine = &analysis.machine;
     let hertz = core_per_tick(&analysis.record).map(|ratio| header.tick_hz * ratio);
@@ -170,11 +172,7 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
     (brief, notes)
 }
 
-fn section(
-    answer: &Answer,
-    machine: &Machine,
-    ns_per_cycle: Option<f64>,
-) -> Result<Section, ReferenceError> {
+fn section(answer: &Answer, machine: &Machine, ns_per_cycle: Option<f64>) -> Result<Section> {
     let Answer { experiment, points, .. } = answer;
     let x = axis(experiment.plot.unwrap_or(TABLE).x);
     let seen = experiment.seen.iter().map(|seen| (seen.core.to_owned(), seen.text.to_owned()));
@@ -228,11 +226,7 @@ const TABLE: Plot = Plot {
     reference: &[],
 };
 
-fn figure(
-    answer: &Answer,
-    machine: &Machine,
-    ns_per_cycle: Option<f64>,
-) -> Result<Option<Figure>, ReferenceError> {
+fn figure(answer: &Answer, machine: &Machine, ns_per_cycle: Option<f64>) -> Result<Option<Figure>> {
     let curves = views(&answer.curves);
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
@@ -303,7 +297,7 @@ pub(in crate::lab) fn axis(axis: Axis) -> AxisView {
 }
 
 /// Returns the curves of the columns that a plot names, or of all numbered columns if it names none.
-fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
+fn references(plot: &Plot) -> Result<Vec<ReferenceView>> {
     let mut views = Vec::new();
     for reference in plot.reference {
         let file = reference::file(reference.file)?;
