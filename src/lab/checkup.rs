@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::format::{Check, Outcome, Output, Sheet};
-use super::show::paragraph;
-use super::terminal::{BAD, FAINT, GOOD, Screen, WARN};
+use super::terminal::{BAD, FAINT, GOOD, Screen, WARN, paragraph};
 use crate::os::health::{self, State};
 
 /// The result of `linefill doctor` for a CPU.

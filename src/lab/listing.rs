@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::format::{Check, Outcome, Output, Sheet};
 use super::record::{PointLine, Record};
 use super::session::{largest, locations, nodes};
-use super::show::paragraph;
-use super::terminal::{FAINT, STRONG, Screen};
+use super::terminal::{FAINT, STRONG, Screen, paragraph};
 use crate::cpu::{Caches, Identity, tsc_hz};
 use crate::experiment::{
     Calibration, Claim, Counting, CpuOrder, Effort, Experiment, Machine, Origin, Placement, Ranges,

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use anyhow::{anyhow, bail};
 use serde::Deserialize;
 
 use super::plain;
@@ -29,28 +30,6 @@ pub(crate) fn warn(name: impl fmt::Display, cut_off: Option<usize>) {
     }
 }
 
-/// Why a file is not a valid record.
-#[derive(Debug)]
-pub struct ReadError {
-    /// The file.
-    pub path: PathBuf,
-    /// The line number, from 1, if a single line is wrong.
-    pub line: Option<usize>,
-    pub problem: String,
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        write!(f, ": {}", self.problem)
-    }
-}
-
-impl std::error::Error for ReadError {}
-
 /// Returns the path of the record at `path`: `path` itself, or the record in this folder of a run.
 pub fn record_at(path: &Path) -> PathBuf {
     if !path.is_dir() {
@@ -64,18 +43,16 @@ pub fn record_at(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// If [`read_any`] fails, or `linefill watch` wrote the record, which has no points of a run.
-pub fn read(path: &Path) -> Result<Reading, ReadError> {
+pub fn read(path: &Path) -> anyhow::Result<Reading> {
     let reading = read_any(path)?;
-    match reading.record.header.watch {
-        None => Ok(reading),
-        Some(_) => Err(ReadError {
-            path: path.to_owned(),
-            line: None,
-            problem: "a record of `linefill watch`, with figures over time: `linefill report` \
-                 draws them, and `linefill export --what rounds` writes them"
-                .to_owned(),
-        }),
+    if reading.record.header.watch.is_some() {
+        bail!(
+            "{}: a record of `linefill watch`, with figures over time: `linefill report` draws \
+             them, and `linefill export --what rounds` writes them",
+            path.display()
+        );
     }
+    Ok(reading)
 }
 
 /// Reads a record of a run or of `linefill watch`, plain or compressed by gzip or zstd. Skips empty lines
@@ -84,15 +61,16 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
 /// # Errors
 /// If the file cannot be read, is larger than 512 MiB, is empty or has another format, or if a line other
 /// than the last is not a valid line of a record. The error names the wrong field.
-pub fn read_any(path: &Path) -> Result<Reading, ReadError> {
-    let fail = |line, problem: String| ReadError { path: path.to_owned(), line, problem };
-    let bytes = File::open(path).and_then(limited);
-    let bytes = bytes.map_err(|error| fail(None, error.to_string()))?;
+pub fn read_any(path: &Path) -> anyhow::Result<Reading> {
+    let name = path.display();
+    let bytes = File::open(path).and_then(limited).map_err(|error| anyhow!("{name}: {error}"))?;
     if bytes.len() as u64 > LARGEST {
-        let problem = format!("more than {LARGEST} bytes: a record has a few million");
-        return Err(fail(None, problem));
+        bail!("{name}: more than {LARGEST} bytes: a record has a few million");
     }
-    parse(&bytes).map_err(|(line, problem)| fail(line, problem))
+    parse(&bytes).map_err(|(line, problem)| match line {
+        Some(line) => anyhow!("{name}, line {line}: {problem}"),
+        None => anyhow!("{name}: {problem}"),
+    })
 }
 
 /// The largest record that is read, in bytes. A quick run of everything writes 14 MB, a full run 100 MB.

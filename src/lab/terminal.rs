@@ -84,6 +84,26 @@ impl Screen {
     }
 }
 
+/// Adds a paragraph, wrapped at `width`, with every line indented like the first.
+pub(crate) fn paragraph(
+    screen: &mut Screen,
+    style: Option<Style>,
+    text: &str,
+    width: impl Into<usize>,
+) {
+    let inside = text.trim_start();
+    let indent = &text[..text.len() - inside.len()];
+    let options = textwrap::Options::new(width.into());
+    let options = options.initial_indent(indent).subsequent_indent(indent);
+    for line in textwrap::wrap(inside, options) {
+        match style {
+            Some(style) => screen.paint(style, &line),
+            None => screen.add(&line),
+        };
+        screen.end();
+    }
+}
+
 /// Prints a screen on the standard output, in colours if the output is a terminal that supports them and
 /// `NO_COLOR` is not set. Otherwise as [`say`].
 pub(crate) fn show(screen: &Screen) -> Result<()> {

@@ -6,8 +6,7 @@ use super::difference::{Changed, Larger, changed, effects, times};
 use super::{Ahead, Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
-use crate::lab::show::paragraph;
-use crate::lab::terminal::{FAINT, STRONG, Screen, WARN};
+use crate::lab::terminal::{FAINT, STRONG, Screen, WARN, paragraph};
 use crate::stats::Interval;
 
 /// A comparison and the results of its gates.

@@ -11,7 +11,7 @@ use super::format::{Check, Outcome, Output, Sheet};
 use super::record::VerdictLine;
 use super::report::view::{Figure, Section};
 use super::size::counted;
-use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
+use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN, paragraph};
 use crate::experiment::{Claim, Experiment, Verdict, topics};
 use crate::stats::Interval;
 
@@ -98,26 +98,6 @@ impl Shown {
             screen.end();
         }
         screen
-    }
-}
-
-/// Adds a paragraph, wrapped at `width`, with every line indented like the first.
-pub(crate) fn paragraph(
-    screen: &mut Screen,
-    style: Option<Style>,
-    text: &str,
-    width: impl Into<usize>,
-) {
-    let inside = text.trim_start();
-    let indent = &text[..text.len() - inside.len()];
-    let options = textwrap::Options::new(width.into());
-    let options = options.initial_indent(indent).subsequent_indent(indent);
-    for line in textwrap::wrap(inside, options) {
-        match style {
-            Some(style) => screen.paint(style, &line),
-            None => screen.add(&line),
-        };
-        screen.end();
     }
 }
 

@@ -5,11 +5,10 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::paragraph;
 use crate::lab::chart::{number, place};
 use crate::lab::format::Sheet;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, Value};
-use crate::lab::terminal::{FAINT, Screen};
+use crate::lab::terminal::{FAINT, Screen, paragraph};
 use crate::order::{self, unique};
 
 /// Height of a plot in lines.
