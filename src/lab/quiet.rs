@@ -92,6 +92,7 @@ impl fmt::Display for Disturbed {
 mod tests {
     use super::*;
     use crate::experiment::{Point, State, Untestable};
+    use crate::recorded::planted;
 
     #[test]
     fn the_proof_groups_its_digits() {
@@ -115,16 +116,7 @@ mod tests {
     fn each_sample_counts_where_it_was_measured() {
         let line = |disturbed: usize| {
             let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
-            let samples: Vec<[u64; 4]> = (0..100).map(sample).collect();
-            let line = serde_json::json!({
-                "kind": "point", "experiment": "D14", "series": "a", "x": 1.0, "pass": 0,
-                "timed": {
-                    "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 100,
-                    "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
-                    "pages": "4 KiB", "flags": [], "samples": samples,
-                },
-            });
-            serde_json::from_value::<PointLine>(line).unwrap()
+            planted(1.0, 1.0, &(0..100).map(sample).collect::<Vec<_>>())
         };
         let of_another = PointLine { same_as: Some("X1".to_owned()), ..line(100) };
         let disturbed = Disturbed::of(&[line(40), line(0), of_another]).unwrap();

@@ -7,6 +7,8 @@ mod names;
 mod point;
 
 pub use point::PointLine;
+#[cfg(test)]
+pub(crate) use point::planted;
 #[cfg(feature = "lab")]
 pub(crate) use point::{Raw, Timed};
 

@@ -180,6 +180,20 @@ fn measured_of(timed: Timed) -> Measured {
     }
 }
 
+/// Creates a timed point without the experiment's details, for tests.
+#[cfg(test)]
+pub(crate) fn planted(x: f64, median: f64, samples: &[[u64; 4]]) -> PointLine {
+    let line = serde_json::json!({
+        "experiment": "D14", "series": "a", "x": x, "pass": 0,
+        "timed": {
+            "median": median, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 15,
+            "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+            "pages": "4 KiB", "flags": [], "samples": samples,
+        },
+    });
+    serde_json::from_value(line).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

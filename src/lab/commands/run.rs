@@ -1,5 +1,6 @@
 //! `linefill run`.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -212,57 +213,31 @@ fn profile_of(header: &Header) -> Result<Profile> {
 
 /// Checks that the options given with `--resume` are those of the record.
 fn agree(args: &Args, old: &Header) -> Result<()> {
+    fn text(of: Option<impl Display>) -> Option<String> {
+        of.map(|of| of.to_string())
+    }
     let scene = &args.scene;
     let word_if = |word: &str, given: bool| given.then(|| word.to_owned());
     let or_none = |of: Option<String>| of.unwrap_or_else(|| "none".to_owned());
+    let size = |bytes: u64| size::show(bytes as f64);
+    let selection = Some(args.patterns.join(" ")).filter(|_| !args.patterns.is_empty());
+    let budget = args.budget.map(|budget| format!("{}s", budget.as_secs()));
+    let threads = scene.threads.map(Placement::from).map(Placement::name);
+    let placement = old.placement.as_deref().unwrap_or_else(|| Placement::default().name());
+    let (isolated, was_isolated) = (scene.isolated.is_some(), old.isolation.is_some());
+    let (off, were_off) = (scene.prefetchers.is_some(), old.prefetchers_off.is_some());
     let given = [
-        (
-            "selection",
-            (!args.patterns.is_empty()).then(|| args.patterns.join(" ")),
-            old.selection.join(" "),
-        ),
-        ("--profile", args.profile.map(|profile| profile.name().to_owned()), old.profile.clone()),
-        (
-            "--budget",
-            args.budget.map(|budget| format!("{}s", budget.as_secs())),
-            or_none(old.budget.map(|seconds| format!("{seconds}s"))),
-        ),
-        (
-            "--pages",
-            scene.pages.map(|pages| Pages::from(pages).to_string()),
-            or_none(old.pages.clone()),
-        ),
-        (
-            "--node",
-            scene.node.map(|node| node.to_string()),
-            or_none(old.node.map(|node| node.to_string())),
-        ),
-        (
-            "--cpu",
-            scene.measuring()?.map(|cpu| cpu.to_string()),
-            or_none(old.pinned.map(|cpu| cpu.to_string())),
-        ),
-        (
-            "--isolated",
-            word_if("given", scene.isolated.is_some()),
-            or_none(word_if("given", old.isolation.is_some())),
-        ),
-        (
-            "--prefetchers",
-            word_if("off", scene.prefetchers.is_some()),
-            or_none(word_if("off", old.prefetchers_off.is_some())),
-        ),
-        (
-            "--threads",
-            scene.threads.map(|threads| Placement::from(threads).name().to_owned()),
-            old.placement.clone().unwrap_or_else(|| Placement::default().name().to_owned()),
-        ),
-        ("--seed", scene.seed.map(|seed| seed.to_string()), old.seed.to_string()),
-        (
-            "--memory",
-            scene.memory.map(|bytes| size::show(bytes as f64)),
-            size::show(old.largest as f64),
-        ),
+        ("selection", selection, old.selection.join(" ")),
+        ("--profile", text(args.profile.map(Profile::name)), old.profile.clone()),
+        ("--budget", budget, or_none(old.budget.map(|seconds| format!("{seconds}s")))),
+        ("--pages", text(scene.pages.map(Pages::from)), or_none(old.pages.clone())),
+        ("--node", text(scene.node), or_none(text(old.node))),
+        ("--cpu", text(scene.measuring()?), or_none(text(old.pinned))),
+        ("--isolated", word_if("given", isolated), or_none(word_if("given", was_isolated))),
+        ("--prefetchers", word_if("off", off), or_none(word_if("off", were_off))),
+        ("--threads", text(threads), placement.to_owned()),
+        ("--seed", text(scene.seed), old.seed.to_string()),
+        ("--memory", scene.memory.map(size), size(old.largest)),
         ("LINEFILL_MASK", Some(mask()).filter(|mask| !mask.is_empty()), old.masked.clone()),
     ];
     for (what, now, then) in given {

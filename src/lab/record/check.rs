@@ -146,12 +146,9 @@ impl Checked {
 
     /// Validates a round; each of its points is checked like a point of a run.
     fn round(&mut self, raw: RawRound) -> Result<RoundLine, Wrong> {
-        let inside = |index: usize, of: Wrong| Wrong {
-            field: match of.field.as_str() {
-                "" => format!("points[{index}]"),
-                field => format!("points[{index}].{field}"),
-            },
-            ..of
+        let inside = |index: usize, of: Wrong| {
+            let field = format!("points[{index}].{}", of.field);
+            Wrong { field: field.trim_end_matches('.').to_owned(), ..of }
         };
         within("started", raw.started, DATES)?;
         within("number", raw.number, 0..=MOST_EXACT)?;

@@ -12,7 +12,7 @@ use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Sche
 use crate::experiment::{
     Case, Doubt, Evidence, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
 };
-use crate::lab::answer::{Finding, findings};
+use crate::lab::answer::findings;
 use crate::lab::consistency::share;
 use crate::lab::record::{Header, MACHINE, VerdictLine, points_of};
 use crate::lab::size::show;
@@ -396,20 +396,13 @@ fn place_name(x: f64) -> String {
 }
 
 /// Formats the greatest change that an experiment shows, in a line. Further passes may change its number.
-pub(super) fn so_far(
-    store: &PointStore,
-    experiment: &Experiment,
-    machine: &Machine,
-) -> Option<String> {
+fn so_far(store: &PointStore, experiment: &Experiment, machine: &Machine) -> Option<String> {
     let points = points_of(&store.points, experiment.id);
     let evidence = Evidence::new(machine, &points, experiment.unit());
     let claims = experiment.claims.iter().filter(|claim| claim.takeaway.is_some());
     let judged = claims.map(|claim| VerdictLine::new(experiment, claim, claim.decide(&evidence)));
     let judged: Vec<VerdictLine> = judged.collect();
-    findings(&judged, 1).first().map(in_words)
-}
-
-fn in_words(finding: &Finding) -> String {
-    let (id, then) = (&finding.experiment, finding.then_text());
-    format!("{id}: {}; then {then}", finding.headline())
+    let findings = findings(&judged, 1);
+    let finding = findings.first()?;
+    Some(format!("{}: {}; then {}", experiment.id, finding.headline(), finding.then_text()))
 }

@@ -142,19 +142,10 @@ fn time(point: &Point) -> f64 {
 mod tests {
     use super::*;
     use crate::experiment::{State, Untestable};
-    use crate::lab::record::PointLine;
+    use crate::recorded::planted;
 
     fn rung(x: f64, median: f64) -> Point {
-        let line = serde_json::json!({
-            "kind": "point", "experiment": "machine", "series": "a", "x": x, "pass": 0,
-            "timed": {
-                "median": median, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 15,
-                "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
-                "pages": "4 KiB", "flags": [], "samples": [],
-            },
-        });
-        let line: PointLine = serde_json::from_value(line).unwrap();
-        line.point
+        planted(x, median, &[]).point
     }
 
     #[test]

@@ -232,8 +232,7 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
     let mut screen = Screen::default();
     for (index, curve) in shown.iter().enumerate() {
         screen.add("  ").paint(style(index), &letter(index).to_string());
-        let label = indented(&curve.label, width);
-        screen.add(&format!("  {}\n", label.trim_start()));
+        screen.add(&format!("  {}\n", indented(&curve.label, width)));
     }
     if figure.curves.len() > shown.len() {
         let more = figure.curves.len() - shown.len();
@@ -241,19 +240,19 @@ fn legend(figure: &Figure, shown: &[&CurveView], width: usize) -> Screen {
     }
     for machine in unique(figure.references.iter().map(|of| &of.machine)) {
         let text = indented(&format!("the document's: {machine}"), width);
-        screen.paint(FAINT, &format!("  {DOCUMENT}  {}\n", text.trim_start()));
+        screen.paint(FAINT, &format!("  {DOCUMENT}  {text}\n"));
     }
     for rule in &figure.rules {
-        let meaning = indented(&rule.meaning, width);
-        screen.paint(FAINT, &format!("  |  {}\n", meaning.trim_start()));
+        screen.paint(FAINT, &format!("  |  {}\n", indented(&rule.meaning, width)));
     }
     screen
 }
 
-/// Indents a text that follows a mark.
+/// Wraps a text that follows a mark, and indents its further lines.
 fn indented(text: &str, width: usize) -> String {
     let options = textwrap::Options::new(width);
-    textwrap::fill(text, options.initial_indent("     ").subsequent_indent("     "))
+    let text = textwrap::fill(text, options.initial_indent("     ").subsequent_indent("     "));
+    text.trim_start().to_owned()
 }
 
 fn letter(index: usize) -> char {
