@@ -184,7 +184,6 @@ impl Analysis {
         Outcome::of(self.predictions().map(|(_, of)| of))
     }
 
-    /// Returns the machine sheet.
     pub fn sheet(&self) -> Vec<Row> {
         let header = &self.record.header;
         let mut rows =
@@ -328,7 +327,6 @@ impl ExperimentPoints<'_> {
         self.experiment.and_then(|of| of.plot)
     }
 
-    /// Returns the horizontal axis.
     pub fn axis(&self) -> Option<Axis> {
         match self.id {
             MACHINE => Some(Axis::WORKING_SET),

@@ -67,7 +67,6 @@ impl Counted {
         })
     }
 
-    /// Returns the names of the events.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }

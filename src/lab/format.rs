@@ -51,7 +51,6 @@ pub(crate) trait Output {
     fn checks(&self) -> Vec<Check>;
 }
 
-/// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sheet {
     pub title: String,
@@ -71,7 +70,6 @@ impl Sheet {
         }
     }
 
-    /// Adds a row.
     pub fn row<const CELLS: usize>(&mut self, cells: [&str; CELLS]) {
         self.rows.push(cells.map(str::to_owned).into());
     }
@@ -87,22 +85,18 @@ impl Sheet {
     }
 }
 
-/// A check that passed or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
     /// The group that the check belongs to: an experiment, `gates`.
     pub group: String,
-    /// The name of the check.
     pub name: String,
     pub outcome: Outcome,
     /// The reason, in a sentence or several lines.
     pub text: String,
 }
 
-/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The check passed.
     Passed,
     /// The check could not be decided.
     Skipped,

@@ -5,7 +5,6 @@ use anyhow::{Context as _, Result, bail};
 /// A file of `reference/`.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// The file's name.
     pub name: &'static str,
     text: &'static str,
 }

@@ -44,7 +44,6 @@ impl Screen {
         screen
     }
 
-    /// Adds a text.
     pub fn add(&mut self, text: &str) -> &mut Self {
         self.0 += &plain::lines(text);
         self
@@ -66,13 +65,11 @@ impl Screen {
         self.add("\n")
     }
 
-    /// Adds another screen.
     pub fn append(&mut self, other: &Screen) -> &mut Self {
         self.0 += &other.0;
         self
     }
 
-    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.0.lines().count()
     }

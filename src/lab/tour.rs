@@ -23,7 +23,6 @@ use crate::recorded::machine_of;
 pub(crate) const STOPS: [&str; 10] =
     ["D14", "D19", "D8", "E37", "D36", "E4", "E7", "E17", "A2", "B8"];
 
-/// Passes over each experiment.
 const PASSES: u32 = 2;
 
 /// A guided tour, up to the point where it was stopped.
@@ -82,7 +81,6 @@ fn measured(
     answers.find(|answer| answer.experiment.id == experiment.id)
 }
 
-/// Formats the question of an experiment.
 fn question(of: &Experiment, number: usize, width: u16) -> Screen {
     let mut screen = Screen::default();
     let title = format!("{number}. {} ({}, {})", of.title, of.id, section(of));

@@ -42,7 +42,6 @@ pub struct Level {
 /// A time in nanoseconds and in cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// In nanoseconds.
     pub nanoseconds: Interval,
     /// In core cycles, if the core clock is known.
     pub cycles: Option<Interval>,
@@ -56,7 +55,6 @@ const ORDERS: [(&str, &str); 2] = [("D19", "sequential"), ("D14", "NPAD=7")];
 /// The largest factor between a measured size and the reported size that still counts as the same.
 const SAME_SIZE: f64 = 1.35;
 
-/// Returns the ladder of a record.
 pub fn ladder(analysis: &Analysis) -> Ladder {
     let machine = &analysis.machine;
     let ranges = &machine.ranges;

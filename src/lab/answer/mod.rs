@@ -34,7 +34,6 @@ pub struct Summary {
 const MOST_FINDINGS: usize = 9;
 
 impl Summary {
-    /// Returns the main results of an analysis.
     pub fn of(analysis: &Analysis) -> Self {
         Summary {
             machine: machine_name(&analysis.record),
@@ -80,7 +79,6 @@ pub struct Finding {
     pub claim: String,
     /// The experiment's id.
     pub experiment: String,
-    /// The verdict on the claim.
     pub verdict: Verdict,
     /// How the number is worded and shown, and the advice.
     pub takeaway: Takeaway,

@@ -111,7 +111,6 @@ impl Paper {
         self.chapters.iter().flat_map(Chapter::claims)
     }
 
-    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.claims())
     }
@@ -141,14 +140,12 @@ impl Chapter {
         self.parts.iter().flat_map(|part| &part.claims)
     }
 
-    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(self.claims())
     }
 }
 
 impl Part {
-    /// Counts the claims by verdict.
     pub fn counts(&self) -> Counts {
         Counts::of(&self.claims)
     }

@@ -185,12 +185,10 @@ fn execute(command: Command) -> Result<Status> {
     }
 }
 
-/// Parses the number of a CPU.
 fn cpu_number(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
 }
 
-/// Parses the number of a memory node.
 fn node_number(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|_| "a NUMA node is a whole number from 0, as `numactl -H` lists them".to_owned())

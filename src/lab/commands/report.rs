@@ -80,7 +80,7 @@ fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) ->
         path,
         page: Some(out),
     };
-    print(&summary, args.shown.format())?;
+    print(&summary, args.shown.format)?;
     Ok(Status::Done)
 }
 
@@ -110,11 +110,6 @@ impl Shown {
     /// Parses the gates of `--fail-if`.
     pub fn gates(&self) -> Result<Vec<RunGate>> {
         gates(&self.gates)
-    }
-
-    /// Returns the output format.
-    pub fn format(&self) -> Format {
-        self.format
     }
 
     /// Prints the result of a record and of the gates. Returns `Failed` if a gate failed.

@@ -137,7 +137,6 @@ impl Checked {
         })
     }
 
-    /// Validates a point.
     fn point(&mut self, raw: Raw) -> Result<PointLine, Wrong> {
         check_point(&raw)?;
         self.count(&raw)?;

@@ -14,7 +14,6 @@ use crate::lab::record::VerdictLine;
 use crate::lab::size;
 use crate::stats::Interval;
 
-/// Renders the section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
     let words = Linked::default();
     let topic = topic(&section.id);

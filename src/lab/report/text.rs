@@ -136,7 +136,6 @@ fn place(text: &str, word: &str) -> Option<usize> {
     text.match_indices(word).map(|(at, _)| at).find(alone)
 }
 
-/// Renders the glossary.
 pub(super) fn glossary() -> Markup {
     html! {
         section #glossary aria-labelledby="glossary-title" {

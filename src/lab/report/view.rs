@@ -7,7 +7,6 @@ pub use crate::lab::chart::{AxisView, Rule, Value};
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 
-/// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportView {
     pub summary: Summary,
@@ -25,7 +24,6 @@ pub struct ReportView {
     pub facts: Vec<(String, String)>,
     /// The notes that a reader must know before trusting the numbers.
     pub notes: Vec<String>,
-    /// The machine sheet.
     pub sheet: Vec<Row>,
     /// The experiments that were run.
     pub sections: Vec<Section>,
@@ -36,7 +34,6 @@ pub struct ReportView {
 }
 
 impl ReportView {
-    /// Returns the sections with a prediction.
     pub fn predictions(&self) -> impl Iterator<Item = (&Section, &PredictionView)> {
         self.sections.iter().filter_map(|section| {
             let prediction = section.figure.as_ref()?.prediction.as_ref()?;
@@ -83,7 +80,6 @@ pub struct Section {
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntestableView {
     pub series: String,
-    /// Number of points.
     pub points: usize,
     pub reason: String,
 }
@@ -134,7 +130,6 @@ pub struct PredictionView {
     pub own_quantity: usize,
     /// The error up to which the prediction counts as good.
     pub bar: f64,
-    /// The models of the prediction.
     pub models: Vec<String>,
     /// Effects that the models leave out, for the points that miss the bar.
     pub lacks: Vec<String>,

@@ -60,7 +60,6 @@ impl Claim {
         bail!("`{}` is another file each time", path.display())
     }
 
-    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -210,7 +209,6 @@ impl Recorder {
         }
     }
 
-    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         &self.claim.path
     }

@@ -39,12 +39,10 @@ impl PointStore {
         Ok(())
     }
 
-    /// Returns the point at this place.
     pub(super) fn find(&self, place: &Place) -> Option<&PointLine> {
         self.places.get(place).map(|&index| &self.points[index])
     }
 
-    /// Returns the points of the ladder.
     pub(super) fn ladder(&self) -> Vec<Point> {
         points_of(&self.points, MACHINE)
     }
@@ -54,7 +52,6 @@ fn place_of(line: &PointLine) -> Place {
     place(&line.experiment, line.pass, &line.point.series, line.point.x)
 }
 
-/// Returns the place of a point.
 pub(super) fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
     (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
 }

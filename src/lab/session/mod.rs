@@ -40,7 +40,6 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Returns the profile's name in a record.
     pub const fn name(self) -> &'static str {
         match self {
             Profile::Quick => "quick",
@@ -48,12 +47,10 @@ impl Profile {
         }
     }
 
-    /// Returns the profile of this name.
     pub fn named(name: &str) -> Option<Self> {
         [Profile::Quick, Profile::Full].into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Returns the effort per point.
     pub const fn effort(self) -> Effort {
         match self {
             Profile::Quick => Effort::QUICK,
@@ -81,7 +78,6 @@ pub struct Request {
     pub prefetchers_off: bool,
     /// The largest working set in bytes; if `None`, it depends on the available memory.
     pub memory: Option<u64>,
-    /// The length of the run.
     pub profile: Profile,
     /// The time for measuring; if `None`, the length of the profile.
     pub budget: Option<Duration>,

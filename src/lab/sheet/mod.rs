@@ -18,12 +18,10 @@ use crate::lab::terminal::Screen;
 use crate::order::unique;
 use crate::stats::Interval;
 
-/// A row of the sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The name of the quantity.
     pub name: String,
-    /// The measured value.
     pub measured: Option<String>,
     /// The value that CPUID reports.
     pub cpuid: Option<String>,

@@ -17,7 +17,6 @@ use crate::stats::Interval;
 
 /// Experiments, with the results of a record.
 pub(crate) struct Shown {
-    /// The experiments.
     pub rows: Vec<Row>,
     /// The source of the numbers, or why there are none.
     pub record: String,
