@@ -16,7 +16,7 @@ use super::session::Session;
 use super::show::{check, colour};
 use super::terminal::{FAINT, STRONG, Screen, paragraph, show, tell};
 use super::undecided::is_whole;
-use crate::experiment::{Experiment, Machine, find};
+use crate::experiment::{Experiment, find};
 use crate::recorded::machine_of;
 
 /// The experiments of the tour, in order: effects that most programs meet.
@@ -47,13 +47,21 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     let machine = machine_of(header, &ladder);
     let lines = ladder.into_iter().map(|point| PointLine::new(MACHINE, 0, point));
     let known = Record { points: lines.collect(), ..Record::new(header.clone()) };
+    let measured = |experiment: &'static Experiment| {
+        let cases = (experiment.cases)(&machine);
+        let points = measure_passes(session, &cases, PASSES, stop).into_iter();
+        let mut record = known.clone();
+        let lines = points.map(|(pass, point)| PointLine::new(experiment.id, pass, point));
+        record.points.extend(lines);
+        let mut answers = Analysis::of(record).answers.into_iter();
+        answers.find(|answer| answer.experiment.id == experiment.id)
+    };
     let mut tour = Tour::default();
     for (number, id) in STOPS.into_iter().enumerate() {
         let Some(experiment) = find(id).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
         say(&question(experiment, number + 1, width))?;
-        let answer = measured(session, stop, experiment, &machine, &known);
         // A part of an experiment decides nothing.
-        let answer = answer.filter(|of| is_whole(experiment, &machine, &of.points));
+        let answer = measured(experiment).filter(|of| is_whole(experiment, &machine, &of.points));
         let Some(answer) = answer else {
             tell(format_args!("stopped: {id} was not measured to its end"));
             break;
@@ -62,23 +70,6 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
         tour.answers.push(answer);
     }
     Ok(tour)
-}
-
-/// Measures an experiment and judges its claims.
-fn measured(
-    session: &Session,
-    stop: &AtomicBool,
-    experiment: &'static Experiment,
-    machine: &Machine,
-    known: &Record,
-) -> Option<Answer> {
-    let cases = (experiment.cases)(machine);
-    let points = measure_passes(session, &cases, PASSES, stop).into_iter();
-    let mut record = known.clone();
-    let lines = points.map(|(pass, point)| PointLine::new(experiment.id, pass, point));
-    record.points.extend(lines);
-    let mut answers = Analysis::of(record).answers.into_iter();
-    answers.find(|answer| answer.experiment.id == experiment.id)
 }
 
 fn question(of: &Experiment, number: usize, width: u16) -> Screen {

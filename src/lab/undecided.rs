@@ -92,7 +92,9 @@ pub fn undecided(
     for (experiment, points) in experiments {
         let points = in_doubt(experiment, machine, doubt, points);
         if is_whole(experiment, machine, &points) {
-            let open = |claim| open(experiment, machine, uncertain, &points, claim);
+            let evidence = Evidence::new(machine, &points, experiment.unit());
+            let evidence = Evidence { uncertain, ..evidence };
+            let open = |claim| open(experiment, evidence, claim);
             found.extend(experiment.claims.iter().filter_map(open));
         }
     }
@@ -126,12 +128,11 @@ pub fn in_doubt(
 /// Returns a claim and the points that it depends on, if the claim is measured and undecided.
 fn open(
     experiment: &'static Experiment,
-    machine: &Machine,
-    uncertain: Option<Range>,
-    points: &[Point],
+    evidence: Evidence<'_>,
     claim: &'static Claim,
 ) -> Option<Undecided> {
-    let decide = |points: &[Point]| decide(experiment, machine, uncertain, points, claim);
+    let points = evidence.points;
+    let decide = |points: &[Point]| decide(claim, Evidence { points, ..evidence });
     let now = decide(points);
     if claim.kind != Kind::Measured || now.0 != Verdict::Inconclusive {
         return None;
@@ -143,7 +144,7 @@ fn open(
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
     let read = read(points, |points| decide(points) != now);
     let points = places(points, read);
-    let cases = (experiment.cases)(machine);
+    let cases = (experiment.cases)(evidence.machine);
     Some(Undecided {
         experiment,
         claim: claim.id,
@@ -164,10 +165,11 @@ pub fn keep_judged(
     if !is_whole(experiment, machine, points) {
         return;
     }
+    let evidence = Evidence::new(machine, points, experiment.unit());
     let mut judged: BTreeSet<usize> = BTreeSet::new();
     let claims = experiment.claims.iter();
     for claim in claims.filter(|claim| claim.kind.is_of_this_machine()) {
-        let decide = |points: &[Point]| decide(experiment, machine, None, points, claim);
+        let decide = |points: &[Point]| decide(claim, Evidence { points, ..evidence });
         let now = decide(points);
         let read = read(points, |points| decide(points) != now);
         judged.extend(&read);
@@ -185,15 +187,9 @@ fn places(points: &[Point], indices: impl IntoIterator<Item = usize>) -> Vec<(St
     indices.into_iter().map(|index| (points[index].series.clone(), points[index].x)).collect()
 }
 
-/// Returns the verdict and the numbers of a claim on these points.
-fn decide(
-    experiment: &Experiment,
-    machine: &Machine,
-    uncertain: Option<Range>,
-    points: &[Point],
-    claim: &Claim,
-) -> (Verdict, String) {
-    let judgement = claim.decide(&Evidence { machine, points, unit: experiment.unit(), uncertain });
+/// Returns the verdict and the numbers of a claim on this evidence.
+fn decide(claim: &Claim, evidence: Evidence<'_>) -> (Verdict, String) {
+    let judgement = claim.decide(&evidence);
     (judgement.verdict, judgement.numbers)
 }
 

@@ -167,8 +167,9 @@ pub(super) fn cases(
         }
         state.rig.move_house();
         state.setups.clear();
-        let mut this = Pass { number: pass, of: passes, machine, schedule: &mut schedule, stop };
-        let left_out = this.measure(state, &plan, progress)?;
+        let schedule = &mut schedule;
+        let mut this = Pass { state, progress, number: pass, of: passes, machine, schedule, stop };
+        let left_out = this.measure(&plan)?;
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -193,7 +194,9 @@ pub(super) fn cases(
 const FURTHER: f64 = 0.4;
 
 /// A pass over all experiments.
-struct Pass<'a> {
+struct Pass<'a, 'r> {
+    state: &'a mut RunState<'r>,
+    progress: &'a mut Progress,
     number: u32,
     /// The number of passes.
     of: u32,
@@ -205,14 +208,9 @@ struct Pass<'a> {
 /// An experiment and its cases in a pass.
 pub(super) type Planned = (&'static Experiment, Vec<Case>);
 
-impl Pass<'_> {
+impl Pass<'_, '_> {
     /// Measures the experiments, and returns the ids of those that were not measured to their end.
-    fn measure(
-        &mut self,
-        state: &mut RunState<'_>,
-        plan: &[Planned],
-        progress: &mut Progress,
-    ) -> Result<Vec<&'static str>> {
+    fn measure(&mut self, plan: &[Planned]) -> Result<Vec<&'static str>> {
         let experiments: Vec<&Experiment> = plan.iter().map(|(of, _)| *of).collect();
         let (mut late, mut left_out) = (Vec::new(), Vec::new());
         for (index, planned) in plan.iter().enumerate() {
@@ -223,7 +221,7 @@ impl Pass<'_> {
             }
             let passes = self.of - self.number - 1;
             let sampling = self.schedule.sampling(rest, passes, &experiments);
-            if !self.experiment(state, planned, sampling, progress)? {
+            if !self.experiment(planned, sampling)? {
                 left_out.push(planned.0.id);
             }
         }
@@ -235,9 +233,9 @@ impl Pass<'_> {
             let fits = self.schedule.fits(experiment, self.number);
             let sampling = self.schedule.sampling(&[experiment], 0, &[]);
             if !fits {
-                progress.less(cases.len() as u64);
+                self.progress.less(cases.len() as u64);
             }
-            if !fits || !self.experiment(state, planned, sampling, progress)? {
+            if !fits || !self.experiment(planned, sampling)? {
                 left_out.push(experiment.id);
             }
         }
@@ -245,13 +243,8 @@ impl Pass<'_> {
     }
 
     /// Measures an experiment. Returns whether there was time for all its cases.
-    fn experiment(
-        &mut self,
-        state: &mut RunState<'_>,
-        (experiment, cases): &Planned,
-        sampling: f64,
-        progress: &mut Progress,
-    ) -> Result<bool> {
+    fn experiment(&mut self, (experiment, cases): &Planned, sampling: f64) -> Result<bool> {
+        let Pass { state, progress, .. } = self;
         state.rig.sample_for(sampling);
         let began = Instant::now();
         let (number, of) = (self.number + 1, self.of);
