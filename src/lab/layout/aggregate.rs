@@ -265,11 +265,6 @@ impl Span {
     }
 }
 
-/// Returns the number of lines that a type of `size` bytes touches if it starts at a line boundary.
-pub const fn lines(size: u64, line: u64) -> u64 {
-    size.div_ceil(line)
-}
-
 /// Returns the number of lines that an element of an array touches on average, if the array starts at a line
 /// boundary.
 ///
@@ -368,9 +363,7 @@ mod tests {
 
     #[test]
     fn figure_6_3_takes_two_lines_in_an_array_as_well() {
-        assert_eq!(lines(72, 64), 2);
         assert_eq!(lines_in_array(72, 64), 2.0);
-        assert_eq!(lines(64, 64), 1);
         assert_eq!(lines_in_array(64, 64), 1.0);
         assert_eq!(lines_in_array(40, 64), 1.5);
         assert_eq!(lines_in_array(0, 64), 0.0);

@@ -67,9 +67,7 @@ impl Holes {
     pub fn between<'m>(members: impl IntoIterator<Item = &'m Member>, size: u64) -> Self {
         let (mut places, mut unknown) = (Vec::new(), Vec::new());
         for member in members {
-            let Some(span) = member.span else {
-                continue;
-            };
+            let Some(span) = member.span else { continue };
             // A member of unstated length or size occupies no bytes, but the gap before it is a hole.
             if span.bits() > 0 || member.open_ended() || member.size_unknown {
                 places.push((span, member.unit.map(|bytes| bytes * 8)));

@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::aggregate::{lines, lines_in_array};
+use super::aggregate::lines_in_array;
 use super::{Aggregate, Definition, Holes, Kind, Member, Reorder, Role};
 use crate::order::unique;
 
@@ -17,9 +17,6 @@ pub struct Summary {
     pub lines: u64,
     /// Average number of lines that an element of an array touches, if the array starts at a line boundary.
     pub lines_in_array: f64,
-    /// Number of members, without those of variants.
-    #[serde(skip)]
-    pub members: usize,
     /// Bytes that members use; bits of bit-fields are added up and rounded up to bytes.
     #[serde(rename = "sum_members")]
     pub used: u64,
@@ -75,22 +72,20 @@ impl Summary {
     /// Computes the numbers of a type, for lines of `line` bytes.
     pub fn of(aggregate: &Aggregate, line: u64) -> Self {
         let holes = Holes::of(aggregate);
-        let (count, in_bits) = holes.counts();
+        let (count, bit_holes) = holes.counts();
         let size = aggregate.size;
-        let rest = size % line;
         Summary {
             size,
-            lines: lines(size, line),
+            lines: size.div_ceil(line),
             lines_in_array: lines_in_array(size, line),
-            members: aggregate.members.len(),
             used: holes.used.div_ceil(8),
             holes: count,
             hole_bytes: holes.bytes(),
-            bit_holes: in_bits,
+            bit_holes,
             bit_hole_bits: holes.bits(),
             padding: holes.padding(),
             bit_padding: holes.bit_padding(),
-            last_line: (rest > 0).then_some(rest),
+            last_line: Some(size % line).filter(|rest| *rest > 0),
             inside: inside(aggregate),
             saves: match Reorder::of(aggregate, line) {
                 Reorder::Better(better) => better.bytes,

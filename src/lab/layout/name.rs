@@ -45,16 +45,9 @@ impl Wanted {
             .find_map(|word| name.strip_prefix(word))
             .unwrap_or(name);
         // In the name of a type, `[` usually begins a slice such as `&[u8]`, and not a set of characters.
-        let glob = match name.contains(['*', '?']) && !pointer(name) {
-            true => {
-                let escaped = name.replace('[', "[[]");
-                Some(
-                    Pattern::new(&escaped)
-                        .with_context(|| format!("`{text}` is not a valid glob"))?,
-                )
-            }
-            false => None,
-        };
+        let is_glob = name.contains(['*', '?']) && !pointer(name);
+        let glob = is_glob.then(|| Pattern::new(&name.replace('[', "[[]"))).transpose();
+        let glob = glob.with_context(|| format!("`{text}` is not a valid glob"))?;
         Ok(Wanted { text: name.to_owned(), glob })
     }
 
@@ -93,15 +86,9 @@ impl Wanted {
         let (length, other) = (wanted.chars().count(), name.chars().count());
         // Names can be of any length, and the time for an edit distance is proportional to the product of
         // both lengths.
-        let edits = match other > 2 * length + 64 {
-            true => other - length,
-            false => distance(&wanted, &name),
-        };
+        let edits = if other > 2 * length + 64 { other - length } else { distance(&wanted, &name) };
         // A path that contains the name is close, but no closer than two typing errors.
-        match name.contains(&wanted) && !wanted.is_empty() {
-            true => edits.min(2),
-            false => edits,
-        }
+        if name.contains(&wanted) && !wanted.is_empty() { edits.min(2) } else { edits }
     }
 }
 
@@ -215,22 +202,19 @@ enum Found<'a> {
 /// Finds a member or variant by name, also inside members without a name. Returns it with the offset of its
 /// parent in bytes.
 fn find<'a>(inside: Inside<'a>, name: &str) -> Option<(Found<'a>, u64)> {
-    let members = inside.members.iter();
-    for member in members.clone() {
-        if member.name.as_deref() == Some(name) {
-            return Some((Found::Member(member), 0));
-        }
+    let mut members = inside.members.iter();
+    if let Some(member) = members.clone().find(|member| member.name.as_deref() == Some(name)) {
+        return Some((Found::Member(member), 0));
     }
-    for member in members.filter(|member| member.name.is_none()) {
-        let (Some(inner), Some(span)) = (member.inner.as_deref(), member.span) else {
-            continue;
-        };
-        if let Some((found, base)) = find(Inside::of(inner), name) {
-            return Some((found, base + span.offset()));
-        }
-    }
-    let variant = inside.variants.iter().find(|variant| variant.name == name)?;
-    Some((Found::Variant(variant), 0))
+    let below = members.find_map(|member| {
+        let inner = member.inner.as_deref().filter(|_| member.name.is_none())?;
+        let (found, base) = find(Inside::of(inner), name)?;
+        Some((found, base + member.span?.offset()))
+    });
+    below.or_else(|| {
+        let variant = inside.variants.iter().find(|variant| variant.name == name)?;
+        Some((Found::Variant(variant), 0))
+    })
 }
 
 /// Returns the names that [`find`] accepts.

@@ -47,50 +47,58 @@ fn moved(order: &[usize]) -> usize {
 
 /// Returns the order with its holes filled, front to back, by later pieces. Each hole takes the largest
 /// piece that fits, and the last of several equal ones.
-fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
-    let mut end = frame.front;
-    for at in 0..free {
+fn filled(pieces: &[Piece], order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
+    with_moved_up(pieces, order, free, frame, |order, at, end| {
         let start = pieces[order[at]].put(end).first().map_or(end, |span| span.start);
         let fits = |place: &usize| {
             let spans = pieces[order[*place]].put(end);
             spans.last().is_some_and(|span| span.end <= start && span.bits() > 0)
         };
-        let filler = (at + 1..free).filter(fits).max_by_key(|&place| pieces[order[place]].size());
-        if let Some(place) = filler {
-            order[at..=place].rotate_right(1);
-        }
-        let spans = pieces[order[at]].put(end);
-        end = spans.last().map_or(end, |last| last.end.max(end));
-    }
-    order
+        (at + 1..free).filter(fits).max_by_key(|&place| pieces[order[place]].size())
+    })
 }
 
 /// Returns the order with a later piece moved before each piece that would cross a line boundary. The moved
 /// piece is the largest that starts at the same bit and does not cross a line boundary.
 fn unsplit(
     pieces: &[Piece],
-    mut order: Vec<usize>,
+    order: Vec<usize>,
     free: usize,
     frame: Frame,
     line: u64,
 ) -> Vec<usize> {
-    let mut end = frame.front;
-    for at in 0..free {
+    with_moved_up(pieces, order, free, frame, |order, at, end| {
         let spans = |place: usize| pieces[order[place]].put(end);
         let splits = |place: usize| spans(place).iter().any(|span| span.straddles(line));
         let start = |place: usize| spans(place).first().map(|span| span.start);
-        if splits(at) {
-            let other = (at + 1..free)
-                .filter(|&place| !splits(place) && start(place) == start(at))
-                .max_by_key(|&place| pieces[order[place]].size());
-            if let Some(place) = other {
-                order[at..=place].rotate_right(1);
-            }
+        let suits = |place: &usize| !splits(*place) && start(*place) == start(at);
+        let later = if splits(at) { at + 1..free } else { 0..0 };
+        later.filter(suits).max_by_key(|&place| pieces[order[place]].size())
+    })
+}
+
+/// Returns the order with a later piece moved to each place, front to back, if `later` returns its place in
+/// the order. `later` takes the order, the place, and the end of the pieces before it.
+fn with_moved_up(
+    pieces: &[Piece],
+    mut order: Vec<usize>,
+    free: usize,
+    frame: Frame,
+    later: impl Fn(&[usize], usize, u64) -> Option<usize>,
+) -> Vec<usize> {
+    let mut end = frame.front;
+    for at in 0..free {
+        if let Some(place) = later(&order, at, end) {
+            order[at..=place].rotate_right(1);
         }
-        let spans = pieces[order[at]].put(end);
-        end = spans.last().map_or(end, |last| last.end.max(end));
+        end = end_of(&pieces[order[at]].put(end), end);
     }
     order
+}
+
+/// Returns the end of a piece at these places, or of the pieces before it if that lies behind.
+fn end_of(spans: &[Span], before: u64) -> u64 {
+    spans.last().map_or(before, |last| last.end.max(before))
 }
 
 /// One or more members that move together.
@@ -175,7 +183,7 @@ pub fn place(pieces: &[Piece], order: &[usize], frame: Frame) -> Placed {
         .iter()
         .map(|&index| {
             let spans = pieces[index].put(end);
-            end = spans.last().map_or(end, |last| last.end.max(end));
+            end = end_of(&spans, end);
             spans
         })
         .collect();

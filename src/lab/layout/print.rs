@@ -21,11 +21,8 @@ const WIDEST: usize = 56;
 pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
     let mut lines = Lines { style, rows: Vec::new(), border: 1 };
     lines.body(aggregate, 0, 1);
-    let head = match aggregate.path.is_empty() {
-        true => aggregate.kind.word().to_owned(),
-        false => format!("{} {}", aggregate.kind.word(), aggregate.path),
-    };
-    format!("{head} {{\n{}}}", lines.text())
+    let head = format!("{} {}", aggregate.kind.word(), aggregate.path);
+    format!("{} {{\n{}}}", head.trim_end(), lines.text())
 }
 
 /// The rows of a type.
@@ -69,10 +66,7 @@ impl Lines {
             self.row(depth, format!("{name} = {value},"), None);
         }
         let union = aggregate.kind == Kind::Union || !aggregate.variants.is_empty();
-        let holes = match union {
-            true => Vec::new(),
-            false => Holes::of(aggregate).between,
-        };
+        let holes = if union { Vec::new() } else { Holes::of(aggregate).between };
         self.members(&aggregate.members, &holes, aggregate.language, base, depth, union);
         for variant in &aggregate.variants {
             self.variant(aggregate, variant, base, depth);
@@ -139,14 +133,8 @@ impl Lines {
         if member.span.is_some_and(|span| span.moved(base).straddles(self.style.line)) {
             place += ", across two lines";
         }
-        let end = match language {
-            Language::Rust => ",",
-            Language::C | Language::Cpp => ";",
-        };
-        let role = match member.role {
-            Role::Base => "base class ",
-            Role::VirtualBase | Role::Hidden | Role::Field | Role::Tag => "",
-        };
+        let end = if language == Language::Rust { "," } else { ";" };
+        let role = if member.role == Role::Base { "base class " } else { "" };
         let nameless = |inner: &Aggregate| inner.path.is_empty();
         let inner = member.inner.as_deref();
         let opened = inner.filter(|inner| self.style.expand || nameless(inner));
@@ -179,11 +167,8 @@ impl Lines {
     }
 
     fn variant(&mut self, aggregate: &Aggregate, variant: &Variant, base: u64, depth: usize) {
-        let value = match variant.value {
-            Some(value) => format!(" = {value}"),
-            // This variant covers every other value of the tag.
-            None => String::new(),
-        };
+        // A variant without a value covers every other value of the tag.
+        let value = variant.value.map_or_else(String::new, |value| format!(" = {value}"));
         if variant.members.is_empty() {
             self.row(depth, format!("{}{value},", variant.name), None);
             return;
@@ -200,9 +185,7 @@ impl Lines {
 
 /// Formats offset and size as `pahole` aligns them, with the first bit of a bit-field.
 fn place(member: &Member, base: u64) -> String {
-    let Some(span) = member.span else {
-        return "known when the program runs".to_owned();
-    };
+    let Some(span) = member.span else { return "known when the program runs".to_owned() };
     if member.size_unknown {
         let offset = base + span.offset();
         return format!("{offset:>5} size not in this debug information");
@@ -226,12 +209,19 @@ pub fn count(number: u64, what: &str) -> String {
     }
 }
 
+/// Formats the first `most` of several names, and the number of the others: `a, b and 3 more`.
+pub fn first_of(names: &[String], most: usize) -> String {
+    match names.len().saturating_sub(most) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..most].join(", ")),
+    }
+}
+
 /// Formats the numbers that `pahole` prints below the members.
 pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
-    let mut first = format!(
-        "size: {}, cachelines: {}, members: {}",
-        summary.size, summary.lines, summary.members
-    );
+    let members = aggregate.members.len();
+    let mut first =
+        format!("size: {}, cachelines: {}, members: {members}", summary.size, summary.lines);
     if !aggregate.variants.is_empty() {
         first += &format!(", variants: {}", aggregate.variants.len());
     }

@@ -2,7 +2,6 @@
 
 use crate::order;
 
-use super::aggregate::lines;
 use super::order::{Frame, Piece, Placed, best, place, straddling};
 use super::{Aggregate, Kind, Language, Member, Role};
 
@@ -80,7 +79,7 @@ impl Reorder {
         }
         Reorder::Better(Box::new(Better {
             bytes: aggregate.size - placed.size,
-            lines: lines(aggregate.size, line) - lines(placed.size, line),
+            lines: aggregate.size.div_ceil(line) - placed.size.div_ceil(line),
             unsplit: fewer,
             aggregate: plan.rearranged(aggregate, &order, placed),
         }))

@@ -8,6 +8,7 @@ use super::MOST_THREADS;
 use super::model::{MOST, Turns};
 use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
+use crate::lab::layout::print::first_of;
 use crate::lab::layout::{Binary, Contents, Places};
 use crate::mem::LINE;
 use crate::order;
@@ -98,15 +99,15 @@ impl<'t> FalselyShared<'t> {
             for part in &shared.parts {
                 text += &format!("    {}\n", self.in_words(shared, part, on));
             }
-            if let How::Valgrind { .. } = self.traced.how {
+            if !self.sampled() {
                 text += &format!("    {}\n", turns_in_words(shared));
             }
             if !shared.at_once {
-                text += match self.traced.how {
-                    How::Valgrind { .. } => {
+                text += match self.sampled() {
+                    true => "    one after the other: the threads were not there at once\n",
+                    false => {
                         "    one after the other in this trace; at once on several CPUs, perhaps\n"
                     }
-                    How::Pmu(_) => "    one after the other: the threads were not there at once\n",
                 };
             }
             if let Some(command) = measured_by(shared, self.line) {
@@ -118,10 +119,7 @@ impl<'t> FalselyShared<'t> {
             1 => "1 line is".to_owned(),
             count => format!("{count} lines are"),
         };
-        let what = match self.traced.how {
-            How::Valgrind { .. } => "accesses",
-            How::Pmu(_) => "samples",
-        };
+        let what = if self.sampled() { "samples" } else { "accesses" };
         text += &format!(
             "\n{lines} shared falsely by threads with at least {} {what} each.",
             self.least
@@ -168,10 +166,7 @@ impl<'t> FalselyShared<'t> {
                     }
                 }
             }
-            match names.len().saturating_sub(NAMED) {
-                0 => names.join(", "),
-                more => format!("{} and {more} more", names[..NAMED].join(", ")),
-            }
+            first_of(&names, NAMED)
         };
         let mut does = Vec::new();
         if part.writes != 0 {
@@ -184,32 +179,35 @@ impl<'t> FalselyShared<'t> {
         }
         let (does, accesses) = (does.join(", "), part.accesses);
         let thread = self.thread(part);
-        match self.traced.how {
-            How::Valgrind { .. } => format!("thread {thread} {does}; {accesses} accesses"),
-            How::Pmu(_) => format!(
+        match self.sampled() {
+            true => format!(
                 "thread {thread} {does}; {accesses} samples: {} loads found the line modified by \
                  another core, {} stores",
                 part.modified, part.stores
             ),
+            false => format!("thread {thread} {does}; {accesses} accesses"),
         }
     }
 
     /// Returns the number of a thread: the trace's number under valgrind, the kernel's for samples.
     fn thread(&self, part: &Part) -> u64 {
-        match self.traced.how {
-            How::Valgrind { .. } => part.thread as u64,
-            How::Pmu(_) => self.traced.trace.number(part.thread),
+        match self.sampled() {
+            true => self.traced.trace.number(part.thread),
+            false => part.thread as u64,
         }
+    }
+
+    fn sampled(&self) -> bool {
+        matches!(self.traced.how, How::Pmu(_))
     }
 
     /// Returns the lines, and how they were found, as JSON.
     pub fn json(&self) -> Value {
         let bytes = |mask| json!(stretches(mask));
-        let (by, sampled) = match &self.traced.how {
-            How::Valgrind { not_by_pmu } => {
-                (json!({ "tool": "valgrind", "not_by_pmu": not_by_pmu }), false)
-            }
-            How::Pmu(sampling) => (sampling.json(), true),
+        let sampled = self.sampled();
+        let by = match &self.traced.how {
+            How::Valgrind { not_by_pmu } => json!({ "tool": "valgrind", "not_by_pmu": not_by_pmu }),
+            How::Pmu(sampling) => sampling.json(),
         };
         let part = |shared: &SharedLine, on: &[&Variable], part: &Part| {
             json!({
@@ -224,7 +222,6 @@ impl<'t> FalselyShared<'t> {
         };
         let lines = self.lines.iter().map(|(shared, on)| {
             let threads = shared.parts.iter().map(|of| part(shared, on, of));
-            let threads: Vec<Value> = threads.collect();
             let on = on.iter().map(|of| {
                 let offset = of.address as i64 - shared.address as i64;
                 json!({ "name": of.name, "first_byte": offset, "size": of.size })
@@ -242,7 +239,7 @@ impl<'t> FalselyShared<'t> {
                 "address": shared.address,
                 "true_sharing": shared.truly,
                 "at_once": shared.at_once,
-                "threads": threads,
+                "threads": threads.collect::<Vec<_>>(),
                 "in_turns": in_turns,
                 "variables": on.collect::<Vec<_>>(),
                 "measured_by": measured_by(shared, self.line),
@@ -280,9 +277,8 @@ fn turns_in_words(shared: &SharedLine) -> String {
 impl Sampling {
     /// Formats the text after the number of samples: time, events, and missing samples.
     fn words(&self) -> String {
-        let events = self.events.iter();
-        let events: Vec<String> =
-            events.map(|(name, period)| format!("1 of {period} by {name}")).collect();
+        let event = |(name, period): &(String, u64)| format!("1 of {period} by {name}");
+        let events: Vec<String> = self.events.iter().map(event).collect();
         let mut text = format!(
             "{:.1} s, {}. A sample names the first byte of an access, and not how many.\n",
             self.seconds,

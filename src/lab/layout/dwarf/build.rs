@@ -127,35 +127,22 @@ impl<'a> Types<'_, 'a> {
         }
         let target = self.type_of(unit, entry);
         let name = self.name(unit, entry);
-        let size = match target {
-            Some(target) => self.size(target, depth)?,
-            None => Some(0),
-        };
-        let size_unknown = size.is_none();
-        let size = size.unwrap_or(0);
+        let stated_size = target.map_or(Ok(Some(0)), |target| self.size(target, depth))?;
+        let size = stated_size.unwrap_or(0);
         let stated = alignment(entry).unwrap_or(1);
-        let natural = match target {
-            Some(target) => self.align(target, depth)?,
-            None => 1,
-        };
+        let natural = target.map_or(Ok(1), |target| self.align(target, depth))?;
         let artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
         let table = name.as_deref().is_some_and(|name| name.starts_with("_vptr"));
         let bits = number(entry.attr(gimli::DW_AT_bit_size));
         let bits = bits.map(bounded).transpose()?;
-        let (elements, inner) = match target {
-            Some(target) => self.inside(target, depth)?,
-            None => (Vec::new(), None),
-        };
+        let (elements, inner) = self.inside(target, depth)?;
         Ok(Some(Member {
             type_name: self.spell(target, "", of.language),
             declaration: self.spell(target, name.as_deref().unwrap_or(""), of.language),
             name,
-            role: match artificial || table {
-                true => Role::Hidden,
-                false => Role::Field,
-            },
+            role: if artificial || table { Role::Hidden } else { Role::Field },
             span: self.span(unit, entry, size, bits)?,
-            size_unknown,
+            size_unknown: stated_size.is_none(),
             unit: bits.map(|_| size.max(1)),
             align: natural.max(stated),
             elements,
@@ -164,56 +151,47 @@ impl<'a> Types<'_, 'a> {
     }
 
     /// Returns the dimensions of a type if it is an array, and the element type if that has members.
-    pub(super) fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
-        let (mut at, mut entry) = self.bare(at)?;
+    pub(super) fn inside(
+        &self,
+        mut of: Option<At>,
+        mut depth: u32,
+    ) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
         let mut lengths = Vec::new();
-        let mut depth = depth;
-        while entry.tag() == gimli::DW_TAG_array_type {
+        while let Some(at) = of {
+            let (at, entry) = self.bare(at)?;
+            if entry.tag() != gimli::DW_TAG_array_type {
+                let nested = is_aggregate(entry.tag())
+                    && entry.tag() != DW_TAG_enumeration_type
+                    && !is_declaration(&entry);
+                let inner = nested.then(|| self.aggregate(at, deeper(depth)?)).transpose()?;
+                return Ok((lengths, inner));
+            }
             depth = deeper(depth)?;
             lengths.extend(self.dimensions(at)?);
             elements(&lengths)?;
-            let Some(element) = self.type_of(at.unit, &entry) else {
-                return Ok((lengths, None));
-            };
-            (at, entry) = self.bare(element)?;
+            of = self.type_of(at.unit, &entry);
         }
-        let nested = is_aggregate(entry.tag())
-            && entry.tag() != DW_TAG_enumeration_type
-            && !is_declaration(&entry);
-        let inner = nested.then(|| self.aggregate(at, deeper(depth)?)).transpose()?;
-        Ok((lengths, inner))
+        Ok((lengths, None))
     }
 
     /// Converts a base class.
     fn base(&self, unit: UnitAt, entry: &Entry<'a>, of: &Aggregate, depth: u32) -> Result<Member> {
         let target = self.type_of(unit, entry);
-        let (_, inner) = match target {
-            Some(target) => self.inside(target, depth)?,
-            None => (Vec::new(), None),
-        };
+        let (_, inner) = self.inside(target, depth)?;
         let is_virtual = !matches!(
             entry.attr_value(DW_AT_virtuality),
             None | Some(AttributeValue::Virtuality(gimli::DW_VIRTUALITY_none))
         );
         let size = inner.as_deref().map_or(0, Aggregate::size_as_base);
-        let size_unknown = match target {
-            Some(target) => self.size(target, depth)?.is_none(),
-            None => false,
-        };
+        let stated_size = target.map_or(Ok(Some(0)), |target| self.size(target, depth))?;
         let spelt = self.spell(target, "", of.language);
         Ok(Member {
             name: None,
-            declaration: match is_virtual {
-                true => format!("virtual {spelt}"),
-                false => spelt.clone(),
-            },
+            declaration: if is_virtual { format!("virtual {spelt}") } else { spelt.clone() },
             type_name: spelt,
-            role: match is_virtual {
-                true => Role::VirtualBase,
-                false => Role::Base,
-            },
+            role: if is_virtual { Role::VirtualBase } else { Role::Base },
             span: self.span(unit, entry, size, None)?.filter(|_| !is_virtual),
-            size_unknown,
+            size_unknown: stated_size.is_none(),
             unit: None,
             align: inner.as_deref().map_or(1, |inner| inner.align),
             elements: Vec::new(),
@@ -247,27 +225,21 @@ impl<'a> Types<'_, 'a> {
             },
         };
         let offset = bounded(offset)?;
-        let Some(width) = bits else {
-            return Ok(Some(Span::of_bytes(offset, size)));
-        };
+        let Some(width) = bits else { return Ok(Some(Span::of_bytes(offset, size))) };
         let start = if let Some(start) = number(entry.attr(gimli::DW_AT_data_bit_offset)) {
             Some(offset * 8 + bounded(start)?)
         } else {
-            // The attribute counts from the most significant bit of the storage unit. In little-endian
-            // order, that bit is the last one of the unit.
+            let unit_bytes = bounded(number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size))?;
             let from_top = entry.attr(gimli::DW_AT_bit_offset);
-            let from_top = from_top.and_then(|attribute| attribute.sdata_value());
-            let unit_bytes = number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size);
-            let unit_bytes = bounded(unit_bytes)?;
-            let little = self.program.is_little();
-            match from_top {
-                Some(from_top) if little => {
-                    let low = ((unit_bytes * 8) as i64 - width as i64).checked_sub(from_top);
-                    low.and_then(|low| (offset * 8).checked_add_signed(low))
+            let bit = match from_top.and_then(|attribute| attribute.sdata_value()) {
+                // The attribute counts from the most significant bit of the storage unit. In little-endian
+                // order, that bit is the last one of the unit.
+                Some(from_top) if self.program.is_little() => {
+                    ((unit_bytes * 8) as i64 - width as i64).checked_sub(from_top)
                 }
-                Some(from_top) => (offset * 8).checked_add_signed(from_top),
-                None => Some(offset * 8),
-            }
+                from_top => Some(from_top.unwrap_or(0)),
+            };
+            bit.and_then(|bit| (offset * 8).checked_add_signed(bit))
         };
         let start = start.map(bounded).transpose()?;
         Ok(start.map(|start| Span { start, end: start + width }))
@@ -311,24 +283,21 @@ impl<'a> Types<'_, 'a> {
                 }
                 let offset = number(entry.attr(DW_AT_data_member_location)).unwrap_or(0);
                 let offset = bounded(offset)?;
-                let members = match self.type_of(unit, entry) {
-                    Some(target) => self.inside(target, depth)?.1,
-                    None => None,
+                let (_, inner) = self.inside(self.type_of(unit, entry), depth)?;
+                let members = inner.iter().flat_map(|inner| &inner.members);
+                let moved = |member: &Member| Member {
+                    span: member.span.map(|span| span.moved(offset)),
+                    ..member.clone()
                 };
-                let members = members.map_or_else(Vec::new, |inner| inner.members.clone());
                 built.variants.push(Variant {
                     name: self.name(unit, entry).unwrap_or_default(),
                     value,
-                    members: members.into_iter().map(|member| moved(member, offset)).collect(),
+                    members: members.map(moved).collect(),
                 });
             }
         }
         Ok(())
     }
-}
-
-fn moved(member: Member, bytes: u64) -> Member {
-    Member { span: member.span.map(|span| span.moved(bytes)), ..member }
 }
 
 /// Returns a constant as a signed number if its form is signed, else as an unsigned number.
@@ -348,19 +317,15 @@ fn settle(built: &mut Aggregate, stated: Option<u64>) {
         member.size_unknown || member.inner.as_ref().is_some_and(|inner| inner.vague)
     };
     let is_vague = built.used().any(vague);
-    built.vague = is_vague;
-    let mut crooked = 0;
-    for member in built.used().filter(|member| member.unit.is_none()) {
-        if let Some(span) = member.span
-            && span.offset() % member.align != 0
-        {
-            crooked |= span.offset();
-        }
-    }
+    let whole = built.used().filter(|member| member.unit.is_none());
+    let offsets = whole.filter_map(|member| Some((member.span?.offset(), member.align)));
+    let crooked_offsets = offsets.filter(|(offset, align)| offset % align != 0);
+    let mut crooked = crooked_offsets.fold(0, |all, (offset, _)| all | offset);
     let align = stated.unwrap_or(wanted);
     if !built.size.is_multiple_of(align.max(1)) {
         crooked |= built.size;
     }
+    built.vague = is_vague;
     built.packed = crooked != 0;
     built.align = match crooked {
         0 => align.max(1),

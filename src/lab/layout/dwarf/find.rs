@@ -13,6 +13,7 @@ use gimli::{
 
 use super::super::file::Slice;
 use super::super::name::{Answer, Wanted};
+use super::super::print::first_of;
 use super::super::{Aggregate, Contents, Definition, Origin};
 use super::types::{Types, is_declaration, number};
 use super::{At, Node, Scopes, UnitAt, is_aggregate};
@@ -54,11 +55,10 @@ impl<'a> Types<'_, 'a> {
             return Err(self.unknown(wanted)?);
         }
         if by_path.len() > 1 && !wanted.is_glob() {
-            let names: Vec<&String> = by_path.keys().collect();
             bail!(
                 "`{}` is ambiguous: {}. Say more of the name, or use a glob to see them all",
                 wanted.text(),
-                some(&names)
+                some(by_path.keys())
             );
         }
         let mut found = Vec::new();
@@ -75,18 +75,11 @@ impl<'a> Types<'_, 'a> {
         node: &Node<'a>,
         wanted: &Wanted,
     ) -> Result<Option<Candidate>> {
-        let Some(path) = self.path_in(scopes, node, 0) else {
-            return Ok(None);
-        };
-        let Some(answer) = wanted.answer(&path) else {
-            return Ok(None);
-        };
-        let offset = node.offset;
-        let mut candidate = Candidate { answer, path, at: At { unit, offset } };
+        let Some(path) = self.path_in(scopes, node, 0) else { return Ok(None) };
+        let Some(answer) = wanted.answer(&path) else { return Ok(None) };
+        let mut candidate = Candidate { answer, path, at: At { unit, offset: node.offset } };
         if node.tag == DW_TAG_typedef {
-            let Some(at) = self.behind(candidate.at)? else {
-                return Ok(None);
-            };
+            let Some(at) = self.behind(candidate.at)? else { return Ok(None) };
             candidate.at = at;
             if let Some(path) = self.path(at) {
                 // A glob finds a named type by its own name, not by its typedefs.
@@ -171,11 +164,8 @@ impl<'a> Types<'_, 'a> {
         for unit in self.program.units() {
             let scopes = self.scopes(unit)?;
             for node in scopes.types() {
-                let Some(path) = self.path_in(&scopes, node, 0) else {
-                    continue;
-                };
-                let offset = node.offset;
-                let mut at = At { unit, offset };
+                let Some(path) = self.path_in(&scopes, node, 0) else { continue };
+                let mut at = At { unit, offset: node.offset };
                 if node.tag == DW_TAG_typedef {
                     match self.behind(at)? {
                         Some(target) if self.path(target).is_none() => at = target,
@@ -220,9 +210,7 @@ impl<'a> Types<'_, 'a> {
         for unit in self.program.units() {
             let scopes = Scopes::of(self.program, unit)?;
             for node in scopes.aggregates() {
-                let Some(path) = self.path_in(&scopes, node, 0) else {
-                    continue;
-                };
+                let Some(path) = self.path_in(&scopes, node, 0) else { continue };
                 if node.defined {
                     let distance = wanted.distance(&path);
                     near.insert(path, distance);
@@ -252,24 +240,18 @@ impl<'a> Types<'_, 'a> {
         order::by_key(&mut near, |(_, distance)| *distance);
         let close = 1 + text.chars().count() / 3;
         near.retain(|(_, distance)| *distance <= close);
-        let names: Vec<&String> = near.iter().map(|(path, _)| path).collect();
-        Ok(match names.is_empty() {
-            true => anyhow!("no type `{text}`; --list shows all {count}"),
-            false => {
-                anyhow!("no type `{text}`; did you mean {}? --list shows all {count}", some(&names))
-            }
-        })
+        let meant = match near.is_empty() {
+            true => String::new(),
+            false => format!(" did you mean {}?", some(near.iter().map(|(path, _)| path))),
+        };
+        Ok(anyhow!("no type `{text}`;{meant} --list shows all {count}"))
     }
 }
 
 /// Formats the first of several names, and the number of the others.
-fn some(names: &[&String]) -> String {
-    let shown: Vec<String> =
-        names.iter().take(SUGGESTIONS).map(|name| format!("`{name}`")).collect();
-    match names.len().saturating_sub(SUGGESTIONS) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+fn some<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    first_of(&quoted, SUGGESTIONS)
 }
 
 impl<'a> Types<'_, 'a> {
@@ -285,9 +267,7 @@ impl<'a> Types<'_, 'a> {
             let mut places: Vec<(u64, usize)> = Vec::new();
             while !entries.is_empty() {
                 let UnitOffset(offset) = entries.next_offset();
-                let Some(abbreviation) = entries.read_abbreviation()? else {
-                    continue;
-                };
+                let Some(abbreviation) = entries.read_abbreviation()? else { continue };
                 self.program.work().entry(abbreviation.attributes().len())?;
                 if abbreviation.tag() != DW_TAG_variable {
                     entries.skip_attributes(abbreviation.attributes())?;
@@ -327,7 +307,9 @@ impl<'a> Types<'_, 'a> {
             (None, Some(declared)) => self.type_of(declared.unit, &self.entry(declared)?),
             (of, _) => of,
         };
-        let Some(of) = of else { return Ok(None) };
+        if of.is_none() {
+            return Ok(None);
+        }
         let (elements, inner) = self.inside(of, 0)?;
         Ok(Some(Contents { name, elements, inner }))
     }
@@ -336,9 +318,7 @@ impl<'a> Types<'_, 'a> {
     fn address(&self, at: UnitAt, expression: Expression<Slice<'_>>) -> Result<Option<u64>> {
         let (dwarf, unit) = (self.program.dwarf(at), self.program.unit(at)?);
         let mut operations = expression.operations(unit.encoding());
-        let Ok(Some(first)) = operations.next() else {
-            return Ok(None);
-        };
+        let Ok(Some(first)) = operations.next() else { return Ok(None) };
         let address = match first {
             Operation::Address { address } => Some(address),
             // A split unit does not say where its part of the table begins.

@@ -23,8 +23,6 @@ use gimli::{
 };
 
 use super::file::{Opened, Slice, Work};
-use crate::lab::plain;
-use types::deeper;
 
 /// The place of a debugging information entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -251,9 +249,7 @@ impl<'a> Scopes<'a> {
         let mut entries = unit.entries_raw(None)?;
         while !entries.is_empty() {
             let (depth, UnitOffset(offset)) = (entries.next_depth(), entries.next_offset());
-            let Some(abbreviation) = entries.read_abbreviation()? else {
-                continue;
-            };
+            let Some(abbreviation) = entries.read_abbreviation()? else { continue };
             program.work().entry(abbreviation.attributes().len())?;
             if depth > DEEPEST_ENTRY {
                 // Reading the members of an entry visits all entries below it, which takes too long if they
@@ -329,56 +325,12 @@ impl<'a> Scopes<'a> {
         let index = self.nodes.binary_search_by_key(&offset, |node| node.offset);
         index.ok().map(|index| &self.nodes[index])
     }
-
-    /// Returns the full name of a node; `None` if it has no name of its own, or is nested too deep.
-    /// `elsewhere` returns the full names of entries of other units, and `depth` is the depth of the
-    /// recursion.
-    pub fn path(
-        &self,
-        program: &Program<'a>,
-        node: &Node<'a>,
-        elsewhere: &dyn Fn(At, u32) -> Option<String>,
-        depth: u32,
-    ) -> Option<String> {
-        // Damaged entries could form a cycle, even across units.
-        let depth = deeper(depth).ok()?;
-        // An entry that completes a declaration has the full name of the declaration.
-        let origin = node.origin.as_ref().and_then(|value| program.referred(self.unit, value));
-        match origin {
-            Some(origin) if origin.unit != self.unit => return elsewhere(origin, depth),
-            Some(origin) => {
-                let other = self.node(origin.offset).filter(|other| other.origin.is_none());
-                if let Some(other) = other {
-                    return self.path(program, other, elsewhere, depth);
-                }
-            }
-            None => {}
-        }
-        let name = node.name?.to_string_lossy();
-        let name = plain::word(&name).into_owned();
-        program.work().spend(name.len() as u64).ok()?;
-        let parent = node.parent.map(|parent| &self.nodes[parent]);
-        let Some(parent) = parent else {
-            return Some(name);
-        };
-        let around = self.path(program, parent, elsewhere, depth).unwrap_or_else(|| {
-            match parent.tag == DW_TAG_namespace {
-                true => "(anonymous namespace)".to_owned(),
-                false => "(anonymous)".to_owned(),
-            }
-        });
-        program.work().spend(around.len() as u64).ok()?;
-        Some(format!("{around}::{name}"))
-    }
 }
 
 /// Returns whether an entry is a scope or a type that can have a name.
 fn noted(tag: DwTag) -> bool {
-    tag == DW_TAG_typedef
-        || tag == DW_TAG_namespace
-        || tag == DW_TAG_module
-        || tag == DW_TAG_subprogram
-        || is_aggregate(tag)
+    is_aggregate(tag)
+        || matches!(tag, DW_TAG_typedef | DW_TAG_namespace | DW_TAG_module | DW_TAG_subprogram)
 }
 
 /// Returns whether an entry is a type with members or values.

@@ -26,10 +26,7 @@ impl Types<'_, '_> {
         match language {
             Language::Rust => {
                 let spelt = self.rust(at, 0);
-                match name.is_empty() {
-                    true => spelt,
-                    false => format!("{name}: {spelt}"),
-                }
+                if name.is_empty() { spelt } else { format!("{name}: {spelt}") }
             }
             Language::C | Language::Cpp => self.c(at, name.to_owned(), language, 0),
         }
@@ -48,12 +45,8 @@ impl Types<'_, '_> {
             true => format!("{word}{inside}"),
             false => format!("{word} {inside}"),
         };
-        let Some(at) = at else {
-            return before("void");
-        };
-        let Ok(entry) = self.entry(at) else {
-            return before("?");
-        };
+        let Some(at) = at else { return before("void") };
+        let Ok(entry) = self.entry(at) else { return before("?") };
         let tag = entry.tag();
         let target = self.type_of(at.unit, &entry);
         if depth > DEEPEST || self.last_part() {
@@ -161,12 +154,8 @@ impl Types<'_, '_> {
 
     /// Formats a Rust type. Most Rust types have their full name in the debug information.
     fn rust(&self, at: Option<At>, depth: u32) -> String {
-        let Some(at) = at else {
-            return "()".to_owned();
-        };
-        let Ok(entry) = self.entry(at) else {
-            return "?".to_owned();
-        };
+        let Some(at) = at else { return "()".to_owned() };
+        let Ok(entry) = self.entry(at) else { return "?".to_owned() };
         let target = self.type_of(at.unit, &entry);
         if depth > DEEPEST || self.last_part() {
             return "...".to_owned();

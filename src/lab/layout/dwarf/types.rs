@@ -10,9 +10,9 @@ use gimli::{
     DW_AT_declaration, DW_AT_encoding, DW_AT_language, DW_AT_name, DW_AT_signature, DW_AT_type,
     DW_AT_upper_bound, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11,
     DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DW_LANG_Rust,
-    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_ptr_to_member_type,
-    DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef, DebuggingInformationEntry, DwAt,
-    UnitOffset,
+    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_namespace,
+    DW_TAG_ptr_to_member_type, DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef,
+    DebuggingInformationEntry, DwAt, UnitOffset,
 };
 
 use super::super::file::Slice;
@@ -54,7 +54,7 @@ pub struct Types<'p, 'a> {
     sizes: RefCell<HashMap<At, Option<u64>>>,
     aligns: RefCell<HashMap<At, u64>>,
     /// Places of type definitions by full name. They are collected when a declaration is first resolved.
-    defined: RefCell<Option<Rc<HashMap<String, At>>>>,
+    defined: OnceCell<HashMap<String, At>>,
     /// Number of parts of a type that may still be written out.
     pub(super) parts: Cell<u32>,
     /// The language assumed for units that do not state one.
@@ -72,7 +72,7 @@ impl<'p, 'a> Types<'p, 'a> {
             behind: RefCell::default(),
             sizes: RefCell::default(),
             aligns: RefCell::default(),
-            defined: RefCell::default(),
+            defined: OnceCell::new(),
             parts: Cell::new(0),
             usual: OnceCell::new(),
         }
@@ -111,15 +111,37 @@ impl<'p, 'a> Types<'p, 'a> {
         self.path_in(&scopes, scopes.node(at.offset)?, depth)
     }
 
-    /// Returns the full name of a node. `depth` is the depth of the recursion.
+    /// Returns the full name of a node; `None` if it has no name of its own, or is nested too deep. `depth` is
+    /// the depth of the recursion.
     pub(super) fn path_in(
         &self,
         scopes: &Scopes<'a>,
         node: &Node<'a>,
         depth: u32,
     ) -> Option<String> {
-        let elsewhere = |other, depth| self.path_below(other, depth);
-        scopes.path(self.program, node, &elsewhere, depth)
+        // Damaged entries could form a cycle, even across units.
+        let depth = deeper(depth).ok()?;
+        // An entry that completes a declaration has the full name of the declaration.
+        let referred = |value| self.program.referred(scopes.unit, value);
+        if let Some(origin) = node.origin.as_ref().and_then(referred) {
+            if origin.unit != scopes.unit {
+                return self.path_below(origin, depth);
+            }
+            if let Some(other) = scopes.node(origin.offset).filter(|of| of.origin.is_none()) {
+                return self.path_in(scopes, other, depth);
+            }
+        }
+        let name = plain::word(&node.name?.to_string_lossy()).into_owned();
+        self.program.work().spend(name.len() as u64).ok()?;
+        let Some(parent) = node.parent.map(|parent| &scopes.nodes[parent]) else {
+            return Some(name);
+        };
+        let around = self.path_in(scopes, parent, depth).unwrap_or_else(|| match parent.tag {
+            DW_TAG_namespace => "(anonymous namespace)".to_owned(),
+            _ => "(anonymous)".to_owned(),
+        });
+        self.program.work().spend(around.len() as u64).ok()?;
+        Some(format!("{around}::{name}"))
     }
 
     /// Reads an entry with its attributes.
@@ -216,29 +238,25 @@ impl<'p, 'a> Types<'p, 'a> {
         if let Some(signed) = self.reference(at.unit, entry, DW_AT_signature) {
             return Ok(Some(signed));
         }
-        let Some(path) = self.path(at) else {
-            return Ok(None);
-        };
+        let Some(path) = self.path(at) else { return Ok(None) };
         Ok(self.definitions()?.get(&path).copied())
     }
 
     /// Returns the places of all defined types with members or values, by full name.
-    fn definitions(&self) -> gimli::Result<Rc<HashMap<String, At>>> {
-        if let Some(defined) = self.defined.borrow().as_ref() {
-            return Ok(Rc::clone(defined));
+    fn definitions(&self) -> gimli::Result<&HashMap<String, At>> {
+        if let Some(defined) = self.defined.get() {
+            return Ok(defined);
         }
         let mut defined = HashMap::new();
         for unit in self.program.units() {
             let scopes = Scopes::of(self.program, unit)?;
             for node in scopes.types().filter(|node| is_aggregate(node.tag)) {
-                let path = self.path_in(&scopes, node, 0);
-                let offset = node.offset;
-                path.map(|path| defined.entry(path).or_insert(At { unit, offset }));
+                if let Some(path) = self.path_in(&scopes, node, 0) {
+                    defined.entry(path).or_insert(At { unit, offset: node.offset });
+                }
             }
         }
-        let defined = Rc::new(defined);
-        *self.defined.borrow_mut() = Some(Rc::clone(&defined));
-        Ok(defined)
+        Ok(self.defined.get_or_init(|| defined))
     }
 
     /// Returns the size of a type in bytes; `None` if the debug information does not state it.

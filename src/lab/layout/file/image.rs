@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -30,7 +30,7 @@ use object::{
 pub struct Image {
     /// Path of the file.
     pub path: PathBuf,
-    bytes: Bytes,
+    map: Rc<Mmap>,
     budget: Budget,
 }
 
@@ -49,11 +49,14 @@ impl Image {
         if about.is_file() && about.len() == 0 {
             bail!("{shown} is empty, no object file");
         }
-        let bytes = Bytes::of_file(path).with_context(|| format!("cannot read {shown}"))?;
-        let image = Image { path: path.to_owned(), budget: Budget::of_file(bytes.len()), bytes };
+        // SAFETY: the map is private and only read. If another process truncates the file, this program ends
+        // with SIGBUS, like every program that maps its input.
+        let map = File::open(path).and_then(|file| unsafe { Mmap::map(&file) });
+        let map = Rc::new(map.with_context(|| format!("cannot read {shown}"))?);
+        let image = Image { path: path.to_owned(), budget: Budget::of_file(map.len()), map };
         match image.object() {
             Ok(_) => Ok(image),
-            Err(error) => Err(match foreign(&image.bytes) {
+            Err(error) => Err(match foreign(&image.map) {
                 Some(what) => anyhow!("{shown} is {what}; an ELF object file is needed"),
                 None => anyhow!("{shown} is not an ELF object file: {error}"),
             }),
@@ -61,7 +64,7 @@ impl Image {
     }
 
     fn object(&self) -> object::Result<object::File<'_>> {
-        object::File::parse(&*self.bytes)
+        object::File::parse(&**self.map)
     }
 
     fn parsed(&self) -> object::File<'_> {
@@ -70,15 +73,12 @@ impl Image {
 
     /// Returns all bytes of the file.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.map
     }
 
     /// Returns the byte order.
     pub fn endian(&self) -> RunTimeEndian {
-        match self.parsed().is_little_endian() {
-            true => RunTimeEndian::Little,
-            false => RunTimeEndian::Big,
-        }
+        if self.parsed().is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big }
     }
 
     /// Returns whether the file is for 32-bit x86, where members of eight bytes are aligned to four.
@@ -93,15 +93,14 @@ impl Image {
 
     /// Returns the build id.
     pub fn build_id(&self) -> Option<Vec<u8>> {
-        let id = self.parsed().build_id().ok().flatten()?;
-        Some(id.to_vec())
+        Some(self.parsed().build_id().ok().flatten()?.to_vec())
     }
 
     /// Returns the name and the CRC-32 of the separate debug file (`.gnu_debuglink`).
     pub fn debug_link(&self) -> Option<(PathBuf, u32)> {
         let object = self.parsed();
         let (name, sum) = object.gnu_debuglink().ok().flatten()?;
-        Some((PathBuf::from(String::from_utf8_lossy(name).as_ref()), sum))
+        Some((path_of(name), sum))
     }
 
     /// Returns the name and the build id of the file with debug information that several debug files share
@@ -109,8 +108,7 @@ impl Image {
     pub fn shared_link(&self) -> Option<(PathBuf, Vec<u8>)> {
         let object = self.parsed();
         let (name, id) = object.gnu_debugaltlink().ok().flatten()?;
-        let name = PathBuf::from(String::from_utf8_lossy(name).as_ref());
-        Some((name, id.to_vec()))
+        Some((path_of(name), id.to_vec()))
     }
 
     /// Returns the sections that types are read from: those of split files (`.dwo`) if `split`, else those
@@ -137,30 +135,29 @@ impl Image {
     }
 
     fn section(&self, object: &object::File<'_>, id: SectionId, split: bool) -> Result<Bytes> {
-        let name = match split {
-            true => id.dwo_name(),
-            false => Some(id.name()),
-        };
-        let Some(name) = name else {
-            return Ok(Bytes::none());
-        };
+        let name = if split { id.dwo_name() } else { Some(id.name()) };
+        let Some(name) = name else { return Ok(Bytes::none()) };
         let read = || {
             // A relocatable object may have several sections of the same name, and relocations to apply.
             if object.kind() == ObjectKind::Relocatable {
                 return joined(object, name, &self.budget).map(|bytes| Bytes::Owned(bytes.into()));
             }
-            let Some(section) = object.section_by_name(name) else {
-                return Ok(Bytes::none());
-            };
+            let Some(section) = object.section_by_name(name) else { return Ok(Bytes::none()) };
             let range = section.compressed_file_range()?;
             if range.format == CompressionFormat::None {
-                let part = self.bytes.part(range.offset, range.uncompressed_size);
-                return part.ok_or_else(|| anyhow!("it lies outside the file"));
+                let (start, size) = (range.offset as usize, range.uncompressed_size as usize);
+                let end = start.checked_add(size).filter(|end| *end <= self.map.len());
+                let end = end.context("it lies outside the file")?;
+                return Ok(Bytes::Mapped(Rc::clone(&self.map), start..end));
             }
             Ok(Bytes::Owned(unpacked(&section, &self.budget)?.into()))
         };
         read().with_context(|| format!("{}: section {name}", self.path.display()))
     }
+}
+
+fn path_of(name: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(name).as_ref())
 }
 
 /// Returns whether types are read from this section. Other sections are not unpacked.
@@ -203,32 +200,9 @@ pub enum Bytes {
 }
 
 impl Bytes {
-    /// Maps a file.
-    pub fn of_file(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        // SAFETY: the map is private and only read. If another process truncates the file, this program ends
-        // with SIGBUS, like every program that maps its input.
-        let map = unsafe { Mmap::map(&file)? };
-        let all = 0..map.len();
-        Ok(Bytes::Mapped(Rc::new(map), all))
-    }
-
     /// Returns an empty sequence.
     pub fn none() -> Self {
         Bytes::Owned(Rc::new([]))
-    }
-
-    /// Returns `size` bytes from `offset` on; `None` if they are not all present.
-    pub fn part(&self, offset: u64, size: u64) -> Option<Self> {
-        let start = usize::try_from(offset).ok()?;
-        let end = start.checked_add(usize::try_from(size).ok()?)?;
-        self.get(start..end)?;
-        Some(match self {
-            Bytes::Mapped(map, range) => {
-                Bytes::Mapped(Rc::clone(map), range.start + start..range.start + end)
-            }
-            Bytes::Owned(bytes) => Bytes::Owned(bytes[start..end].into()),
-        })
     }
 }
 
@@ -343,9 +317,7 @@ pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> 
             if relocation.kind() != RelocationKind::Absolute {
                 continue;
             }
-            let RelocationTarget::Symbol(index) = relocation.target() else {
-                continue;
-            };
+            let RelocationTarget::Symbol(index) = relocation.target() else { continue };
             let symbol = object.symbol_by_index(index)?;
             let moved = symbol.section_index().and_then(|at| before.get(&at));
             let width = usize::from(relocation.size() / 8);
@@ -383,17 +355,13 @@ fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
 
 fn number(bytes: &[u8], little: bool) -> u64 {
     let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-    match little {
-        true => bytes.iter().rev().fold(0, add),
-        false => bytes.iter().fold(0, add),
-    }
+    if little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) }
 }
 
 fn write(place: &mut [u8], value: u64, little: bool) {
-    let count = place.len();
-    for (index, byte) in place.iter_mut().enumerate() {
-        let power = if little { index } else { count - 1 - index };
-        *byte = (value >> (8 * power)) as u8;
+    place.copy_from_slice(&value.to_be_bytes()[8 - place.len()..]);
+    if little {
+        place.reverse();
     }
 }
 

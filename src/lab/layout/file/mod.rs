@@ -130,9 +130,7 @@ impl Opened {
         let mut skeletons = Vec::new();
         for header in self.headers(&mut dwarf)? {
             let unit = self.unit(&dwarf, header)?;
-            let (Some(id), Some(name)) = (unit.dwo_id, unit.dwo_name()?) else {
-                continue;
-            };
+            let (Some(id), Some(name)) = (unit.dwo_id, unit.dwo_name()?) else { continue };
             let path = |text: Slice<'_>| -> gimli::Result<PathBuf> {
                 Ok(PathBuf::from(text.to_string_lossy().as_ref()))
             };

@@ -99,9 +99,7 @@ impl Places<'_> {
     /// # Errors
     /// If the shared file cannot be found. Without it, names of types would be missing.
     pub fn shared(&self, file: &Image) -> Result<Option<Image>> {
-        let Some((name, id)) = file.shared_link() else {
-            return Ok(None);
-        };
+        let Some((name, id)) = file.shared_link() else { return Ok(None) };
         let dir = file.path.parent().unwrap_or(Path::new("."));
         let mut paths = vec![dir.join(&name)];
         paths.extend(self.by_id(&id));
