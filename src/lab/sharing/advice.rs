@@ -1,8 +1,7 @@
 //! Advice on padding and shared data.
 
-use super::{Layout, Measured, Scheme, Shared, Sharing, sharers};
+use super::{Layout, Measured, Scheme, Shared, sharers};
 use crate::order;
-use crate::stats::Interval;
 
 /// Least ratio from which padding pays: a smaller gain may be an accident of the layout.
 const PAYS: f64 = 1.1;
@@ -12,13 +11,12 @@ const PAYS: f64 = 1.1;
 pub fn advice(scheme: &Scheme, start: u64, measured: Option<&Measured>) -> Vec<String> {
     let shared = sharers(scheme, &Layout::structure(scheme, start));
     let mut lines = Vec::new();
-    if shared.iter().any(|one| one.how.contains(&Sharing::False)) {
+    if shared.iter().any(|one| one.falsely) {
         lines.push(apart(scheme, &shared));
         lines.extend(measured.map(|measured| gain(scheme, measured)));
         lines.extend(measured.and_then(|measured| pairs(scheme, measured)));
     }
-    let truly = shared.iter().filter(|one| one.how.contains(&Sharing::True));
-    let fields = order::distinct(truly.flat_map(together));
+    let fields = order::distinct(shared.iter().filter(|one| one.truly).flat_map(together));
     if !fields.is_empty() {
         lines.push(format!(
             "No padding keeps several threads from {}: they touch the same bytes. Give each thread \
@@ -50,16 +48,14 @@ fn names(scheme: &Scheme, fields: &[usize]) -> String {
     let name = |&field: &usize| format!("`{}`", scheme.fields[field].name);
     let names: Vec<String> = fields.iter().map(name).collect();
     match names.split_last() {
-        Some((last, before)) if !before.is_empty() => {
-            format!("{} and {last}", before.join(", "))
-        }
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
         _ => names.join(""),
     }
 }
 
 /// Says which fields to keep apart, how, and how much space that takes.
 fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
-    let falsely = shared.iter().filter(|one| one.how.contains(&Sharing::False));
+    let falsely = shared.iter().filter(|one| one.falsely);
     let fields = order::distinct(falsely.flat_map(|one| &one.touches).map(|touch| touch.field));
     let line = scheme.line;
     let sizes = fields.iter().map(|&field| scheme.fields[field].size);
@@ -95,8 +91,7 @@ fn gain(scheme: &Scheme, measured: &Measured) -> String {
 /// Says whether fields should be kept on separate pairs of lines.
 fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
     let (line, pair) = (scheme.line, 2 * scheme.line);
-    let over: Interval = measured.over(1, 2)?;
-    Some(match over {
+    Some(match measured.over(1, 2)? {
         over if over.lo > PAYS => format!(
             "{pair} bytes are better still, by {over} times: neighbouring lines disturb each other \
              here."
@@ -117,6 +112,7 @@ mod tests {
     use super::super::{Trip, VARIANTS};
     use super::*;
     use crate::experiment::Untestable;
+    use crate::stats::Interval;
 
     fn measured(rounds: [f64; 3], doubt: f64) -> Measured {
         let round = |nanos: f64| (Ok(Interval::exact(nanos).widened(doubt)), None);

@@ -19,7 +19,7 @@ pub use advice::advice;
 pub use found::FalselyShared;
 pub use measure::{Measured, Trip, VARIANTS, measure};
 pub use model::{Requests, requests};
-pub use place::{Layout, MOST_THREADS, Shared, Sharing, sharers, touches, worst};
+pub use place::{Layout, MOST_THREADS, Shared, sharers, touches, worst};
 pub use print::json;
 pub use program::{How, traced};
 pub(crate) use sampled::{events, run, watch};

@@ -47,9 +47,7 @@ pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
     for round in 0..WARM_UP + ROUNDS {
         for turn in 0..longest {
             for (core, accesses) in accesses.iter().enumerate() {
-                let Some(&(line, write)) = accesses.get(turn) else {
-                    continue;
-                };
+                let Some(&(line, write)) = accesses.get(turn) else { continue };
                 let before = caches.messages();
                 match write {
                     true => caches.write(core, line, round),
@@ -62,24 +60,17 @@ pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
             }
         }
     }
-    let a_round = |requests: u64| requests as f64 / ROUNDS as f64;
-    let of_thread = |core: usize| {
-        let own = asked.iter().filter(|((of, _), _)| *of == core);
-        a_round(own.map(|(_, requests)| requests).sum())
-    };
     let mut of_line: BTreeMap<u64, u64> = BTreeMap::new();
     for ((_, line), requests) in &asked {
         *of_line.entry(*line).or_default() += requests;
     }
-    let waited_for = |core: usize| {
-        let own = asked.iter();
-        let lines = own.filter(|((of, _), requests)| *of == core && **requests > 0);
-        a_round(lines.map(|((_, line), _)| of_line[line]).sum())
-    };
-    Requests {
-        of_thread: (0..threads.len()).map(of_thread).collect(),
-        waited_for: (0..threads.len()).map(waited_for).collect(),
+    let (mut of_thread, mut waited_for) = (vec![0; threads.len()], vec![0; threads.len()]);
+    for ((core, line), requests) in asked.iter().filter(|(_, requests)| **requests > 0) {
+        of_thread[*core] += requests;
+        waited_for[*core] += of_line[line];
     }
+    let per_round = |counts: Vec<u64>| counts.iter().map(|n| *n as f64 / ROUNDS as f64).collect();
+    Requests { of_thread: per_round(of_thread), waited_for: per_round(waited_for) }
 }
 
 /// Maximum number of accesses of a thread to a line whose order is kept; they take 128 KiB.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::{Field, Scheme, Touch};
 
@@ -53,22 +53,15 @@ impl Layout {
     }
 }
 
-/// How several threads share a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sharing {
-    /// The threads touch different bytes of the line. Padding ends the sharing.
-    False,
-    /// The threads touch the same bytes. Padding does not end the sharing.
-    True,
-}
-
 /// A line that several threads need, at least one of them to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
     /// Number of the line, from 0 at the first line of the structure.
     pub line: u64,
-    /// The kinds of sharing, in order.
-    pub how: Vec<Sharing>,
+    /// Whether threads touch different bytes of the line. Padding ends this sharing.
+    pub falsely: bool,
+    /// Whether threads touch the same bytes. Padding does not end this sharing.
+    pub truly: bool,
     /// The accesses to the line.
     pub touches: Vec<Touch>,
 }
@@ -82,19 +75,18 @@ pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
         }
     }
     let shared = |(line, touches): (u64, Vec<(Touch, [u64; 2])>)| {
-        let mut how = Vec::new();
+        let (mut falsely, mut truly) = (false, false);
         for (index, (one, bytes)) in touches.iter().enumerate() {
             for (other, others) in &touches[index + 1..] {
                 if one.thread != other.thread && (one.write || other.write) {
                     let apart = bytes[1] < others[0] || others[1] < bytes[0];
-                    how.push(if apart { Sharing::False } else { Sharing::True });
+                    falsely |= apart;
+                    truly |= !apart;
                 }
             }
         }
-        how.sort_unstable();
-        how.dedup();
-        let touches = touches.into_iter().map(|(touch, _)| touch);
-        (!how.is_empty()).then(|| Shared { line, how, touches: touches.collect() })
+        let touches = touches.into_iter().map(|(touch, _)| touch).collect();
+        (falsely || truly).then_some(Shared { line, falsely, truly, touches })
     };
     lines.into_iter().filter_map(shared).collect()
 }
@@ -102,7 +94,7 @@ pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
 /// Returns the lines that are shared falsely if the structure begins at `start`.
 pub(super) fn shared_falsely(scheme: &Scheme, start: u64) -> Vec<Shared> {
     let mut shared = sharers(scheme, &Layout::structure(scheme, start));
-    shared.retain(|one| one.how.contains(&Sharing::False));
+    shared.retain(|one| one.falsely);
     shared
 }
 
@@ -133,37 +125,25 @@ pub const MOST_THREADS: usize = 256;
 pub fn touches(text: &str, fields: &[Field], write: bool) -> Result<Vec<Touch>> {
     let one = |part: &str| {
         let (thread, field) = part.split_once(':').with_context(|| {
-            format!("`{part}` is not THREAD:FIELD, such as `0:{}`", example(fields))
+            let field = fields.first().map_or("name", |field| &field.name);
+            format!("`{part}` is not THREAD:FIELD, such as `0:{field}`")
         })?;
-        let thread: usize =
-            thread.trim().parse().ok().filter(|thread| *thread < MOST_THREADS).with_context(
-                || {
-                    format!(
-                        "`{part}`: `{thread}` is not a thread; threads are numbers from 0 to {}",
-                        MOST_THREADS - 1
-                    )
-                },
-            )?;
-        Ok(Touch {
-            thread,
-            field: find(field.trim(), fields).with_context(|| format!("`{part}`"))?,
-            write,
-        })
+        let number: Option<usize> = thread.trim().parse().ok();
+        let thread = number.filter(|thread| *thread < MOST_THREADS).with_context(|| {
+            let last = MOST_THREADS - 1;
+            format!("`{part}`: `{thread}` is not a thread; threads are numbers from 0 to {last}")
+        })?;
+        let field = find(field.trim(), fields).with_context(|| format!("`{part}`"))?;
+        Ok(Touch { thread, field, write })
     };
     text.split(',').map(|part| one(part.trim())).collect()
 }
 
-fn example(fields: &[Field]) -> &str {
-    fields.first().map_or("name", |field| &field.name)
-}
-
 fn find(name: &str, fields: &[Field]) -> Result<usize> {
-    let by_name = fields.iter().position(|field| field.name == name);
-    let Some(index) = by_name else {
+    fields.iter().position(|field| field.name == name).with_context(|| {
         let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
-        bail!("`{name}` was not given as a field or an offset; {} were", names.join(", "));
-    };
-    Ok(index)
+        format!("`{name}` was not given as a field or an offset; {} were", names.join(", "))
+    })
 }
 
 #[cfg(test)]
@@ -171,9 +151,10 @@ mod tests {
     use super::super::planted::{counters, scheme};
     use super::*;
 
-    fn how(scheme: &Scheme, layout: &Layout) -> Vec<(u64, Vec<Sharing>)> {
+    /// Returns the shared lines, each with whether it is shared falsely and truly.
+    fn how(scheme: &Scheme, layout: &Layout) -> Vec<(u64, bool, bool)> {
         let shared = sharers(scheme, layout).into_iter();
-        shared.map(|one| (one.line, one.how)).collect()
+        shared.map(|one| (one.line, one.falsely, one.truly)).collect()
     }
 
     #[test]
@@ -181,7 +162,7 @@ mod tests {
         let counters = counters();
         for start in counters.starts() {
             let found = how(&counters, &Layout::structure(&counters, start));
-            let expected = (start != 56).then(|| (0, vec![Sharing::False]));
+            let expected = (start != 56).then_some((0, true, false));
             assert_eq!(found, Vec::from_iter(expected), "{start}");
         }
         for apart in [64, 128] {
@@ -198,12 +179,9 @@ mod tests {
         };
         assert_eq!(of(&[(0, 0, false), (1, 1, false)]), []);
         assert_eq!(of(&[(0, 0, true), (0, 1, true)]), []);
-        let falsely = vec![(0, vec![Sharing::False])];
-        assert_eq!(of(&[(0, 0, true), (1, 1, false)]), falsely);
-        let truly = vec![(0, vec![Sharing::True])];
-        assert_eq!(of(&[(0, 0, true), (1, 0, false)]), truly);
-        let both = vec![(0, vec![Sharing::False, Sharing::True])];
-        assert_eq!(of(&[(0, 0, true), (1, 0, true), (1, 1, true)]), both);
+        assert_eq!(of(&[(0, 0, true), (1, 1, false)]), [(0, true, false)]);
+        assert_eq!(of(&[(0, 0, true), (1, 0, false)]), [(0, false, true)]);
+        assert_eq!(of(&[(0, 0, true), (1, 0, true), (1, 1, true)]), [(0, true, true)]);
     }
 
     #[test]
@@ -212,7 +190,7 @@ mod tests {
         let layout = Layout::structure(&long, 0);
         assert_eq!(layout.parts(&long, 0), [(0, [0, 63]), (1, [64, 99])]);
         assert_eq!(layout.bytes(&long), 128);
-        assert_eq!(how(&long, &layout), [(1, vec![Sharing::False])]);
+        assert_eq!(how(&long, &layout), [(1, true, false)]);
         // The first field begins on a new line and takes two lines.
         let apart = Layout::apart(&long, 64);
         assert_eq!(apart.parts(&long, 1), [(2, [128, 131])]);

@@ -4,10 +4,8 @@ use comfy_table::Row;
 use serde_json::{Value, json as value};
 
 use super::place::falsely;
-use super::{
-    Layout, Measured, Scheme, Shared, Sharing, Touch, VARIANTS, advice, requests, sharers,
-};
-use crate::experiment::{ThreadStats, Untestable};
+use super::{Layout, Measured, Scheme, Shared, Touch, VARIANTS, advice, requests, sharers};
+use crate::experiment::Untestable;
 use crate::lab::terminal::{table, table_text};
 use crate::stats::Interval;
 use crate::time::Rate;
@@ -28,12 +26,12 @@ pub fn text(
         fields(scheme, &layout, width),
         lines(scheme, &shared),
         predicted(scheme, &layout, measured.as_ref().ok()),
+        match measured {
+            Ok(measured) => timed(scheme, measured, rate, width),
+            Err(reason) => format!("Not measured: {reason}."),
+        },
+        advice(scheme, start, measured.as_ref().ok()).join("\n"),
     ];
-    parts.push(match measured {
-        Ok(measured) => timed(scheme, measured, rate, width),
-        Err(reason) => format!("Not measured: {reason}."),
-    });
-    parts.push(advice(scheme, start, measured.as_ref().ok()).join("\n"));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }
@@ -65,10 +63,7 @@ fn who(scheme: &Scheme, field: usize, write: bool) -> String {
     let touches = scheme.touches.iter();
     let own = touches.filter(|touch| touch.field == field && touch.write == write);
     let threads: Vec<String> = own.map(|touch| touch.thread.to_string()).collect();
-    match threads.is_empty() {
-        true => "-".to_owned(),
-        false => threads.join(", "),
-    }
+    if threads.is_empty() { "-".to_owned() } else { threads.join(", ") }
 }
 
 fn fields(scheme: &Scheme, layout: &Layout, width: u16) -> String {
@@ -100,10 +95,10 @@ fn lines(scheme: &Scheme, shared: &[Shared]) -> String {
         format!("thread {} {verb} {field}", touch.thread)
     };
     let line = |one: &Shared| {
-        let how = match one.how[..] {
-            [Sharing::False] => "false sharing",
-            [Sharing::True] => "true sharing",
-            _ => "false and true sharing",
+        let how = match (one.falsely, one.truly) {
+            (true, false) => "false sharing",
+            (false, _) => "true sharing",
+            (true, true) => "false and true sharing",
         };
         let touches: Vec<String> = one.touches.iter().map(does).collect();
         format!("Line {}: {how}: {}.", one.line, touches.join(", "))
@@ -164,25 +159,16 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
             let over = measured.over(index, padded).filter(|_| index != padded);
             over.map_or_else(|| "-".to_owned(), |over| over.to_string())
         };
+        let quickest = stats.zip(rate).map(|(stats, rate)| stats.fastest * 1e9 / rate.hz());
         table.add_row(Row::from([
             name,
-            match nanos {
-                Ok(nanos) => nanos.to_string(),
-                Err(reason) => reason.to_string(),
-            },
-            quickest(*stats, rate),
+            nanos.as_ref().map_or_else(ToString::to_string, ToString::to_string),
+            quickest.map_or_else(|| "-".to_owned(), |nanos| format!("{nanos:.2}")),
             over(1),
             over(2),
         ]));
     }
     text + "\n" + &table_text(&table)
-}
-
-/// Formats the time of a round of the quickest thread in nanoseconds.
-fn quickest(stats: Option<ThreadStats>, rate: Option<Rate>) -> String {
-    let nanos =
-        |(stats, rate): (ThreadStats, Rate)| format!("{:.2}", stats.fastest * 1e9 / rate.hz());
-    stats.zip(rate).map_or_else(|| "-".to_owned(), nanos)
 }
 
 /// Describes a scheme whose structure begins at `start` as JSON.
@@ -209,8 +195,8 @@ pub fn json(scheme: &Scheme, start: u64, measured: &Result<Measured, Untestable>
     let shared = sharers(scheme, &layout).into_iter().map(|one| {
         value!({
             "line": one.line,
-            "false_sharing": one.how.contains(&Sharing::False),
-            "true_sharing": one.how.contains(&Sharing::True),
+            "false_sharing": one.falsely,
+            "true_sharing": one.truly,
             "touches": one.touches.iter().map(touch).collect::<Vec<_>>(),
         })
     });
@@ -232,7 +218,7 @@ pub fn json(scheme: &Scheme, start: u64, measured: &Result<Measured, Untestable>
         "line": scheme.line,
         "start": start,
         "starts_possible": starts.len(),
-        "starts_with_false_sharing": super::place::falsely(scheme, &starts),
+        "starts_with_false_sharing": falsely(scheme, &starts),
         "fields": fields.collect::<Vec<_>>(),
         "touches": scheme.touches.iter().map(touch).collect::<Vec<_>>(),
         "shared": shared.collect::<Vec<_>>(),

@@ -88,9 +88,8 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     if Command::new("valgrind").arg("--version").output().is_err() {
         bail!("valgrind, which traces the accesses, cannot be run here (Debian: valgrind)");
     }
-    let shell = ["-c", SHELL, "sh"];
     let mut child = Command::new("sh")
-        .args(shell)
+        .args(["-c", SHELL, "sh"])
         .args(command)
         .stdout(Stdio::piped())
         .spawn()
@@ -113,8 +112,7 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
                 Err(error) => return Err(error.into()),
             }
             if !trace.read(&text)? {
-                let words = String::from_utf8_lossy(&text).trim().to_owned();
-                said.push(words);
+                said.push(String::from_utf8_lossy(&text).trim().to_owned());
                 if said.len() > KEPT {
                     said.remove(0);
                 }

@@ -245,14 +245,11 @@ impl<'e> Watch<'e> {
 
 /// Adds a record of process `id` to the trace.
 fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> Result<()> {
-    let (process, thread, at, address, source) = match record {
-        Record::Lost(count) => {
-            sampling.lost += count;
-            return Ok(());
-        }
-        Record::Sample { instruction, process, thread, address, source } => {
-            (process, thread, instruction, address, source)
-        }
+    if let Record::Lost(count) = record {
+        sampling.lost += count;
+    }
+    let Record::Sample { instruction, process, thread, address, source } = record else {
+        return Ok(());
     };
     let op = match (source.loads(), source.stores() || source.locks()) {
         (true, true) => Some(Op::Modify),
@@ -262,7 +259,7 @@ fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> 
     // The kernel's addresses are the upper half of the address space.
     let kernels = |address: u64| address >> 63 != 0;
     match op {
-        Some(op) if process == id && address != 0 && !kernels(address) && !kernels(at) => {
+        Some(op) if process == id && address != 0 && !kernels(address) && !kernels(instruction) => {
             trace.sample(u64::from(thread), address, op, source.modified_elsewhere())
         }
         _ => {
@@ -388,9 +385,7 @@ mod tests {
             run(&command, &events, 64, &AtomicBool::new(false))
         };
         let traced = watched(&["sh", "-c", "exit 3"]).unwrap();
-        let How::Pmu(sampling) = &traced.how else {
-            panic!("{:?}", traced.how);
-        };
+        let How::Pmu(sampling) = &traced.how else { panic!("{:?}", traced.how) };
         // The kernel does not report whether a page fault was a load.
         assert!(sampling.blank > 10, "{sampling:?}");
         assert_eq!((traced.trace.accesses, sampling.lost), (0, 0));

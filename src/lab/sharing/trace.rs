@@ -67,7 +67,7 @@ struct Lifetime {
 }
 
 /// The accesses that were read so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Trace {
     line: u64,
     lines: HashMap<u64, Vec<Part>>,
@@ -83,14 +83,7 @@ pub struct Trace {
 impl Trace {
     /// Creates an empty trace with lines of `line` bytes, at most 128.
     pub fn new(line: u64) -> Self {
-        Trace {
-            line,
-            lines: HashMap::new(),
-            lives: Vec::new(),
-            named: HashMap::new(),
-            current: 0,
-            accesses: 0,
-        }
+        Trace { line, ..Trace::default() }
     }
 
     /// Returns the number of threads.
@@ -141,9 +134,7 @@ impl Trace {
             }
             return Ok(true);
         }
-        let Some((number, what)) = scheduled(text) else {
-            return Ok(false);
-        };
+        let Some((number, what)) = scheduled(text) else { return Ok(false) };
         if what.starts_with(b"acquired lock") {
             self.enter(number);
         } else if what.starts_with(b"release lock in VG_(exit_thread)") {
@@ -167,16 +158,13 @@ impl Trace {
             }
             let parts = self.lines.entry(base).or_default();
             let thread = self.current;
-            let place = match parts.iter().position(|part| part.thread == thread) {
-                Some(place) => place,
-                None => {
-                    let part = Part { thread, ..Part::default() };
-                    // Reserves room for one part, because most lines are touched by one thread only.
-                    parts.reserve_exact(1);
-                    parts.push(part);
-                    parts.len() - 1
-                }
-            };
+            let known = parts.iter().position(|part| part.thread == thread);
+            let place = known.unwrap_or_else(|| {
+                // Reserves room for one part, because most lines are touched by one thread only.
+                parts.reserve_exact(1);
+                parts.push(Part { thread, ..Part::default() });
+                parts.len() - 1
+            });
             let part = &mut parts[place];
             part.accesses += 1;
             part.order.push(op != Op::Load);
@@ -317,9 +305,7 @@ mod tests {
         let trace = read(&text);
         assert_eq!((trace.threads(), trace.accesses), (3, 16));
         let (lines, truly) = trace.shared(1);
-        let [line] = &lines[..] else {
-            panic!("one line is shared: {lines:?}");
-        };
+        let [line] = &lines[..] else { panic!("one line is shared: {lines:?}") };
         let parts =
             line.parts.iter().map(|part| (part.thread, part.reads, part.writes, part.accesses));
         assert_eq!(
