@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::marks::{Path, group, px, width, wrapped};
+use super::marks::{Path, group, lane_name, px, width, wrapped};
 use super::scale::Scale;
 use super::{AxisView, Drawing, Series, Value, heading, number, place};
 use crate::order::greatest_first;
@@ -72,10 +72,7 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
     let columns = part.places();
     let low = rows.len() > MANY;
     let names: Vec<Vec<String>> = rows.iter().map(|of| wrapped(of.label, 42)).collect();
-    let row = |lines: usize| match low {
-        true => LOW_ROW,
-        false => ROW + 12.0 * (lines - 1) as f64,
-    };
+    let row = |lines: usize| if low { LOW_ROW } else { ROW + 12.0 * (lines - 1) as f64 };
     let heights: Vec<f64> = names.iter().map(|lines| row(lines.len())).collect();
     let widest = names.iter().flatten().map(|text| width(text)).fold(24.0, f64::max);
     let left = widest.min(300.0) + 8.0;
@@ -89,8 +86,8 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
     let bottom = top + heights.iter().sum::<f64>();
     let mut y = top;
     let mut lanes = Vec::new();
-    for height in &heights {
-        lanes.push((y, *height));
+    for height in heights {
+        lanes.push((y, height));
         y += height;
     }
     let every = if few { 1 } else { (longest + 10.0).max(wide).div_euclid(wide) as usize + 1 };
@@ -123,20 +120,11 @@ fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
                 }
                 @for (index, (series, (y, high))) in rows.iter().zip(&lanes).enumerate() {
                     @if !low || (rows.len() - index).is_multiple_of(4) {
-                        (name(&names[index], left, *y, *high))
+                        (lane_name(&names[index], left - 8.0, y + high / 2.0, 12.0))
                     }
                     (cells(part, series, &columns, (left, wide), (*y, *high), height))
                 }
             }
-        }
-    }
-}
-
-fn name(lines: &[String], left: f64, y: f64, high: f64) -> Markup {
-    let first = y + high / 2.0 + 4.0 - 6.0 * (lines.len() - 1) as f64;
-    html! {
-        @for (line, text) in lines.iter().enumerate() {
-            text.end.lane x=(px(left - 8.0)) y=(px(first + 12.0 * line as f64)) { (text) }
         }
     }
 }

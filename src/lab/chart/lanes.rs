@@ -1,13 +1,12 @@
 //! Points in horizontal lanes, for a horizontal axis that is a list of things. There is one lane per place
 //! and label, with the numbers of all owners on it.
 
-use crate::order;
-
 use maud::{Markup, html};
 
-use super::marks::{self, Path, group, px, width, with_room, wrapped};
+use super::marks::{self, Path, group, lane_name, px, width, with_room, wrapped};
 use super::scale::Scale;
 use super::{Drawing, Role, Series, Value, heading, place};
+use crate::order;
 
 const WIDE: f64 = 540.0;
 const RIGHT: f64 = 518.0;
@@ -112,21 +111,14 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
                 @for lane in &lanes.headings {
                     text.head x="0" y=(px(lane.y + 5.0)) { (lane.text.join(" ")) }
                 }
-                @for (_, _, lane) in &lanes.lanes { (name(lane, left)) }
+                @for (_, _, lane) in &lanes.lanes {
+                    (lane_name(&lane.text, left - 10.0, lane.y, LINE))
+                }
                 @for series in order {
                     (lane_marks(drawing, series, index(series).unwrap_or(0), &lanes, &over))
                 }
             }
             (marks::owners(drawing))
-        }
-    }
-}
-
-fn name(lane: &Lane, left: f64) -> Markup {
-    let first = lane.y + 4.0 - LINE * (lane.text.len() - 1) as f64 / 2.0;
-    html! {
-        @for (line, text) in lane.text.iter().enumerate() {
-            text.end.lane x=(px(left - 10.0)) y=(px(first + LINE * line as f64)) { (text) }
         }
     }
 }
@@ -156,13 +148,11 @@ fn lane_marks(
     lanes: &Lanes,
     over: &Scale,
 ) -> Markup {
-    let own = matches!(drawing.role(series), Role::Here);
+    let own = drawing.role(series) == Role::Here;
     let (mut bars, mut marks, mut whiskers) = (Path::default(), Path::default(), Path::default());
     let at = |value: &Value| Some((over.place(value.mid)?, lanes.at(value.x, index)?));
     for value in &series.points {
-        let Some((x, y)) = at(value) else {
-            continue;
-        };
+        let Some((x, y)) = at(value) else { continue };
         if own {
             bars.level(y, over.start(), x);
         }

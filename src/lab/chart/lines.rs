@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
+use crate::lab::layout::print::count;
 use crate::order::{self, grouped, least_first};
 
 /// Number of small charts that are open. The others are folded.
@@ -36,10 +37,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
             div.panels { @for part in open { (part) } }
             @if !folded.is_empty() {
                 details.more {
-                    summary {
-                        (folded.len())
-                        @if folded.len() == 1 { " more chart" } @else { " more charts" }
-                    }
+                    summary { (count(folded.len() as u64, "more chart")) }
                     div.panels { @for part in folded { (part) } }
                 }
             }
@@ -106,10 +104,8 @@ pub(super) fn curves(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Ma
     let numbers = up.ticks(whole.y).into_iter();
     let left = numbers.fold(LEFT, |left, (_, text)| left.max(width(&text) + 14.0));
     let across = Scale::across(whole.x, &whole.places(), left, right);
-    let index = |series: &Series<'_>| {
-        let of = labels.iter().position(|label| *label == series.label);
-        of.unwrap_or(0)
-    };
+    let index =
+        |series: &Series<'_>| labels.iter().position(|label| *label == series.label).unwrap_or(0);
     // The drawing order from back to front: the model, the document, the measurements.
     let behind = |series: &&Series<'_>| match part.role(series) {
         Role::Model | Role::Median => 0,
@@ -193,9 +189,8 @@ fn rules(drawing: &Drawing<'_>, across: &Scale, high: f64) -> Markup {
     let mut lines = Path::default();
     let mut texts = Vec::new();
     for rule in drawing.rules {
-        let place = across.place(rule.x);
-        if let Some(x) =
-            place.filter(|_| across.share(rule.x).is_some_and(|share| (0.0..=1.0).contains(&share)))
+        if let Some(x) = across.place(rule.x)
+            && across.share(rule.x).is_some_and(|share| (0.0..=1.0).contains(&share))
         {
             lines.upright(x, TOP, high - BOTTOM);
             texts.push((x, &rule.label));

@@ -98,6 +98,16 @@ pub(super) fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// Draws the name of a lane as lines of text that end at `x`, `step` apart, around the height `y`.
+pub(super) fn lane_name(lines: &[String], x: f64, y: f64, step: f64) -> Markup {
+    let first = y + 4.0 - step * (lines.len() - 1) as f64 / 2.0;
+    html! {
+        @for (line, text) in lines.iter().enumerate() {
+            text.end.lane x=(px(x)) y=(px(first + step * line as f64)) { (text) }
+        }
+    }
+}
+
 /// Keeps the labels, from left to right, that do not overlap the label kept before.
 pub(super) fn with_room(mut labels: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let mut last = f64::NEG_INFINITY;

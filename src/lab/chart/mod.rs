@@ -12,7 +12,7 @@ mod lines;
 mod marks;
 mod scale;
 
-use maud::{Markup, html};
+use maud::Markup;
 
 use crate::order::{self, unique};
 use crate::stats::Interval;
@@ -212,14 +212,13 @@ impl<'a> Drawing<'a> {
 /// Draws the chart with its legend.
 pub fn draw(drawing: &Drawing<'_>) -> Markup {
     let (labels, places) = (drawing.labels().len(), drawing.places().len());
-    let many = labels > 2 * FEW && places <= FEW || labels * places > LANES;
-    html! {
-        @match drawing.shape {
-            Shape::Cells(depth) => (cells::draw(drawing, depth)),
-            Shape::Lines | Shape::Bars if drawing.is_list() && many => (cells::draw(drawing, "")),
-            Shape::Lines if labels > 2 * FEW && places <= FEW => (cells::draw(drawing, "")),
-            Shape::Lines | Shape::Bars if drawing.is_list() => (lanes::draw(drawing)),
-            Shape::Lines | Shape::Bars => (lines::draw(drawing)),
-        }
+    let crowded = labels > 2 * FEW && places <= FEW;
+    let many = crowded || labels * places > LANES;
+    match drawing.shape {
+        Shape::Cells(depth) => cells::draw(drawing, depth),
+        _ if drawing.is_list() && many => cells::draw(drawing, ""),
+        Shape::Lines if crowded => cells::draw(drawing, ""),
+        _ if drawing.is_list() => lanes::draw(drawing),
+        _ => lines::draw(drawing),
     }
 }

@@ -162,10 +162,7 @@ pub(in crate::lab) fn number(value: f64) -> String {
 /// Formats an interval without the value in it: `2.08 to 4.17`, or one number if both ends look the same.
 pub(in crate::lab) fn range(of: Interval) -> String {
     let (lo, hi) = (number(of.lo), number(of.hi));
-    match lo == hi {
-        true => lo,
-        false => format!("{lo} to {hi}"),
-    }
+    if lo == hi { lo } else { format!("{lo} to {hi}") }
 }
 
 /// Formats a place on an axis for ticks, tables and hover boxes.
@@ -194,10 +191,7 @@ pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
         let number = part.strip_suffix(')').and_then(|part| part.rsplit_once(" ("));
         number.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
     };
-    match axis.label.split(", ").any(numbered) {
-        true => "",
-        false => &axis.label,
-    }
+    if axis.label.split(", ").any(numbered) { "" } else { &axis.label }
 }
 
 /// Returns the ticks from `lo` to `hi`. For bytes, these are powers of two or multiples of one. On other

@@ -26,15 +26,13 @@ struct Arrow {
 /// the state; if the state is S, all other caches share it. Remote reads and writes come from the second
 /// cache.
 fn arrows(cores: usize) -> Vec<Arrow> {
-    let mut arrows = Vec::new();
-    for from in State::ALL {
-        for event in Event::ALL {
-            let mut caches = Mesi::in_state(Protocol::MESI, cores, LINE, from);
-            let (to, sent) = caches.happen(event, LINE);
-            arrows.push(Arrow { from, event, to, sent });
-        }
-    }
-    arrows
+    let all = State::ALL.into_iter().flat_map(|from| Event::ALL.map(|event| (from, event)));
+    let arrows = all.map(|(from, event)| {
+        let mut caches = Mesi::in_state(Protocol::MESI, cores, LINE, from);
+        let (to, sent) = caches.happen(event, LINE);
+        Arrow { from, event, to, sent }
+    });
+    arrows.collect()
 }
 
 /// The headings of the messages in a table.
@@ -166,11 +164,10 @@ pub fn traffic_table(runs: &[CaseRun<Traffic>], width: u16) -> String {
     for run in runs {
         match &run.outcome {
             Ok(traffic) => {
-                let each =
-                    counts(traffic.sent).map(|count| count as f64 / traffic.operations as f64);
                 let mut row =
                     vec![run.series.clone(), run.x.to_string(), traffic.cores.to_string()];
-                row.extend(each.map(|each| format!("{each:.3}")));
+                let each = |count| format!("{:.3}", count as f64 / traffic.operations as f64);
+                row.extend(counts(traffic.sent).map(each));
                 table.add_row(row);
             }
             Err(reason) => notes += &format!("{} at {}: {reason}\n", run.series, run.x),

@@ -38,16 +38,10 @@ impl Config {
     ///
     /// # Errors
     /// If the design is not a possible hierarchy.
-    pub fn new(
-        text: &str,
-        design: &HierarchyDesign,
-        heat: bool,
-    ) -> std::result::Result<Self, HierarchyError> {
+    pub fn new(text: &str, design: &HierarchyDesign, heat: bool) -> Result<Self, HierarchyError> {
         let hierarchy = Hierarchy::new(design)?;
-        Ok(Config {
-            text: text.to_owned(),
-            hierarchy: if heat { hierarchy.with_heat() } else { hierarchy },
-        })
+        let hierarchy = if heat { hierarchy.with_heat() } else { hierarchy };
+        Ok(Config { text: text.to_owned(), hierarchy })
     }
 }
 
@@ -145,15 +139,14 @@ pub struct Traced {
 
 /// Returns the configurations of all traced cases, each named after its case to distinguish their maps.
 pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
-    let mut maps = Vec::new();
-    for run in runs {
-        let Ok(traced) = &run.outcome else { continue };
-        maps.extend(traced.configs.iter().map(|config| Config {
+    let traced = runs.iter().filter_map(|run| Some((run, run.outcome.as_ref().ok()?)));
+    let maps = traced.flat_map(|(run, traced)| {
+        traced.configs.iter().map(|config| Config {
             text: format!("{} at {}, {}", run.series, run.x, config.text),
             hierarchy: config.hierarchy.clone(),
-        }));
-    }
-    maps
+        })
+    });
+    maps.collect()
 }
 
 /// Returns the chosen cases of an experiment.
@@ -202,15 +195,10 @@ pub fn cases(
     let mut arena = Arena::on(context.host);
     let mut runs = Vec::new();
     for case in cases {
-        let mut configs = Vec::new();
-        for (text, design) in designs {
-            configs.push(Config::new(text, design, choice.heat)?);
-        }
-        runs.push(CaseRun {
-            series: case.series.clone(),
-            x: case.x,
-            outcome: trace(&case, &mut arena, context, choice, configs),
-        });
+        let configs = designs.iter().map(|(text, design)| Config::new(text, design, choice.heat));
+        let configs: Result<Vec<Config>, HierarchyError> = configs.collect();
+        let outcome = trace(&case, &mut arena, context, choice, configs?);
+        runs.push(CaseRun { series: case.series, x: case.x, outcome });
     }
     Ok(runs)
 }

@@ -7,7 +7,7 @@ use super::{CaseRun, Config, Tally, Traced, cases_json, levels};
 use crate::experiment::Axis;
 use crate::lab::size::show;
 use crate::lab::terminal::{table, table_text};
-use crate::sim::{Cache, Counters, Outcomes};
+use crate::sim::{Cache, Outcomes};
 
 /// Formats the counts of a trace in every configuration.
 pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) -> String {
@@ -42,10 +42,14 @@ fn one(config: &Config, width: u16) -> String {
         headings.extend(["prefetched", "useful"]);
     }
     let mut table = table(&headings, width);
-    for (name, cache) in &levels {
+    for (name, cache) in levels {
         let counters = cache.counters();
-        let mut row = vec![name.clone()];
-        row.extend(numbers(&counters));
+        let demand = counters.demand();
+        let mut row = vec![name, demand.total().to_string(), demand.misses.to_string()];
+        row.push(percent(demand));
+        let by_kind = [counters.fetches, counters.reads, counters.writes].map(|of| of.misses);
+        row.extend(by_kind.map(|misses| misses.to_string()));
+        row.extend([counters.evictions, counters.write_backs].map(|count| count.to_string()));
         if fetched {
             row.extend([counters.prefetched, counters.useful].map(|count| count.to_string()));
         }
@@ -53,20 +57,6 @@ fn one(config: &Config, width: u16) -> String {
     }
     to_the_right(&mut table, 1);
     table_text(&table)
-}
-
-fn numbers(counters: &Counters) -> [String; 8] {
-    let demand = counters.demand();
-    [
-        demand.total().to_string(),
-        demand.misses.to_string(),
-        percent(demand),
-        counters.fetches.misses.to_string(),
-        counters.reads.misses.to_string(),
-        counters.writes.misses.to_string(),
-        counters.evictions.to_string(),
-        counters.write_backs.to_string(),
-    ]
 }
 
 fn percent(outcomes: Outcomes) -> String {
@@ -86,18 +76,13 @@ fn to_the_right(table: &mut Table, first: usize) {
 /// Formats the misses per operation of an experiment's cases, with a row per case and configuration.
 pub fn case_table(runs: &[CaseRun<Traced>], x: Option<Axis>, width: u16) -> String {
     let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
-    let names: Vec<String> = traced()
-        .flat_map(|traced| &traced.configs)
-        .map(|config| levels(&config.hierarchy))
-        .max_by_key(Vec::len)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
-    let walked =
-        traced().flat_map(|traced| &traced.configs).any(|config| config.hierarchy.tlb().is_some());
+    let hierarchies =
+        || traced().flat_map(|traced| &traced.configs).map(|config| &config.hierarchy);
+    let longest = hierarchies().map(levels).max_by_key(Vec::len).unwrap_or_default();
+    let names: Vec<String> = longest.into_iter().map(|(name, _)| name).collect();
+    let walked = hierarchies().any(|hierarchy| hierarchy.tlb().is_some());
     let several = traced().any(|traced| traced.configs.len() > 1);
-    let mut headings = vec!["series".to_owned(), x_label(x)];
+    let mut headings = vec!["series".to_owned(), x.map_or("x", |axis| axis.label).to_owned()];
     headings.extend(several.then(|| "configuration".to_owned()));
     let first_number = headings.len();
     headings.push("refs".to_owned());
@@ -145,10 +130,6 @@ fn counts(traced: &Traced, config: &Config, names: &[String], walked: bool) -> V
         row.push(tlb.map_or("-".to_owned(), |tlb| each(tlb.walks())));
     }
     row
-}
-
-fn x_label(x: Option<Axis>) -> String {
-    x.map_or("x", |axis| axis.label).to_owned()
 }
 
 fn place(value: f64, x: Option<Axis>) -> String {
@@ -222,9 +203,10 @@ fn level(name: &str, cache: &Cache) -> Value {
     });
     let heat = cache.heat();
     if !heat.is_empty() {
-        let accesses: Vec<u64> = heat.iter().map(|set| set.accesses).collect();
-        let misses: Vec<u64> = heat.iter().map(|set| set.misses).collect();
-        value["sets"] = json!({ "accesses": accesses, "misses": misses });
+        value["sets"] = json!({
+            "accesses": heat.iter().map(|set| set.accesses).collect::<Vec<_>>(),
+            "misses": heat.iter().map(|set| set.misses).collect::<Vec<_>>(),
+        });
     }
     value
 }
