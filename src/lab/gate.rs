@@ -5,7 +5,7 @@ use std::str::FromStr;
 use glob::{MatchOptions, Pattern};
 
 use super::chart::{number, place};
-use super::compare::{self, Beyond, GateError};
+use super::compare::{self, GateError, glob};
 use super::format;
 use super::record::VerdictLine;
 use super::report::view::{Section, Value};
@@ -35,17 +35,10 @@ pub enum RunGateError {
     NoOperator(String),
     /// The text after `=` is not a verdict.
     NoVerdict(String),
-    /// The pattern before `=` is not a glob.
-    NoGlob {
-        /// The pattern.
-        part: String,
-        /// Why the pattern is not a glob.
-        why: String,
-    },
     /// The text after `>` or `<` is not a value.
     NoValue(String),
-    /// The text before `>` or `<` does not name a series.
-    Series(GateError),
+    /// The text before `=` is not a glob, or that before `>` or `<` does not name a series.
+    Pattern(GateError),
     /// No claim and no point of the run matches.
     Nothing(String),
 }
@@ -59,11 +52,10 @@ messages! { RunGateError:
     RunGateError::NoVerdict(text) => (
         "`{text}` is not a verdict; use {}", Verdict::ALL.map(Verdict::name).join(", ")
     );
-    RunGateError::NoGlob { part, why } => ("`{part}` is not a valid glob: {why}");
     RunGateError::NoValue(text) => (
         "`{text}` is not a value; a value is a number above 0, in the unit of the experiment's plot"
     );
-    RunGateError::Series(error) => ("{error}");
+    RunGateError::Pattern(error) => ("{error}");
     RunGateError::Nothing(text) => (
         "nothing in this run matches `{text}`, so that it could never fail"
     );
@@ -79,7 +71,7 @@ impl FromStr for RunGate {
         if text.contains(['>', '<']) {
             let gate: compare::Gate = text.parse().map_err(|error| match error {
                 GateError::NoRatio(value) => RunGateError::NoValue(value),
-                error => RunGateError::Series(error),
+                error => RunGateError::Pattern(error),
             })?;
             return Ok(RunGate { text: gate.text.clone(), test: Test::Value(Box::new(gate)) });
         }
@@ -93,14 +85,9 @@ impl FromStr for RunGate {
         let name = name.trim();
         let verdict = Verdict::named(&name.to_ascii_lowercase());
         let verdict = verdict.ok_or_else(|| RunGateError::NoVerdict(name.to_owned()))?;
-        let pattern = Pattern::new(claims).map_err(|error| RunGateError::NoGlob {
-            part: claims.to_owned(),
-            why: error.to_string(),
-        })?;
-        Ok(RunGate {
-            text: format!("{claims} {} {name}", if other { "!=" } else { "=" }),
-            test: Test::Verdict { claims: pattern, verdict, other },
-        })
+        let text = format!("{claims} {} {name}", if other { "!=" } else { "=" });
+        let claims = glob(claims).map_err(RunGateError::Pattern)?;
+        Ok(RunGate { text, test: Test::Verdict { claims, verdict, other } })
     }
 }
 
@@ -121,9 +108,7 @@ impl RunGate {
     /// # Errors
     /// If the gate is on a verdict, and no claim of these experiments matches.
     pub fn may_match(&self, experiments: &[&Experiment]) -> Result<(), RunGateError> {
-        let Test::Verdict { claims, .. } = &self.test else {
-            return Ok(());
-        };
+        let Test::Verdict { claims, .. } = &self.test else { return Ok(()) };
         let named = |experiment: &&Experiment| {
             let mut of = experiment.claims.iter();
             of.any(|claim| names(claims, claim.id, experiment.id, &claim.origin.to_string()))
@@ -175,19 +160,15 @@ fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) 
         let curves = figure.curves.iter();
         for curve in curves.filter(|curve| gate.matches(&of.id, &of.name, &curve.label)) {
             outcome.looked_at += curve.points.len();
-            let beyond = |value: &&Value| gate.is_beyond(Interval::new(value.lo, value.hi));
-            let limit = match gate.beyond {
-                Beyond::Above => format!("above {}", number(gate.limit)),
-                Beyond::Below => format!("below {}", number(gate.limit)),
-            };
+            let fails = |value: &&Value| gate.is_beyond(Interval::new(value.lo, value.hi));
             let failure = |value: &Value| {
                 let at = place(&figure.x, value.x);
                 let [mid, lo, hi] = [value.mid, value.lo, value.hi].map(number);
                 let (id, series, unit) = (&of.id, &curve.label, &figure.unit);
-                format!("{id} {series} at {at}: {mid} [{lo}, {hi}] {unit}, {limit}")
+                let (beyond, limit) = (gate.beyond.word(), number(gate.limit));
+                format!("{id} {series} at {at}: {mid} [{lo}, {hi}] {unit}, {beyond} {limit}")
             };
-            let failures = curve.points.iter().filter(beyond).map(failure);
-            outcome.failures.extend(failures);
+            outcome.failures.extend(curve.points.iter().filter(fails).map(failure));
         }
     }
 }

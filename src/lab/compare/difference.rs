@@ -111,12 +111,8 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
     let mut differences = Vec::new();
     for ours in &a.view.sections {
         let same = |theirs: &&Section| theirs.id == ours.id;
-        let Some(theirs) = b.view.sections.iter().find(same) else {
-            continue;
-        };
-        let (Some(first), Some(other)) = (&ours.figure, &theirs.figure) else {
-            continue;
-        };
+        let Some(theirs) = b.view.sections.iter().find(same) else { continue };
+        let (Some(first), Some(other)) = (&ours.figure, &theirs.figure) else { continue };
         if first.unit != other.unit {
             continue;
         }
@@ -133,9 +129,7 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
 fn difference(section: &Section, figure: &Figure, a: &CurveView, b: &CurveView) -> Difference {
     let mut places = Vec::new();
     for &value in &a.points {
-        let Some(&other) = b.points.iter().find(|other| other.x == value.x) else {
-            continue;
-        };
+        let Some(&other) = b.points.iter().find(|other| other.x == value.x) else { continue };
         places.push(Place {
             x: value.x,
             a: value,
@@ -165,19 +159,6 @@ fn interval(value: &Value, figure: &Figure) -> Interval {
     }
 }
 
-/// A claim on which the records have different verdicts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Changed {
-    /// The experiment's id.
-    pub experiment: String,
-    /// The claim's id, or its experiment's id if the records have none.
-    pub id: String,
-    /// The claim in words.
-    pub claim: String,
-    /// The verdict of each record; `None` if the record has none on this claim.
-    pub verdicts: Vec<Option<Verdict>>,
-}
-
 /// Returns the verdicts on each claim, one per record; `None` if the record has none on this claim.
 pub(super) fn joined(sides: &[Side]) -> Vec<Vec<Option<&VerdictLine>>> {
     let mut seen: Vec<&VerdictLine> = Vec::new();
@@ -203,17 +184,13 @@ pub(super) fn differs(row: &[Option<&VerdictLine>]) -> bool {
     verdicts.any(|verdict| Some(verdict) != first)
 }
 
-/// Returns the claims on which at least two records have verdicts, and these differ.
-pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
+/// Returns the claims on which at least two records have verdicts, and these differ: the claim as the first
+/// of them has it, with the verdict of each record.
+pub(super) fn changed(sides: &[Side]) -> Vec<(&VerdictLine, Vec<Option<Verdict>>)> {
     let rows = joined(sides).into_iter().filter(|row| differs(row));
     let changed = rows.filter_map(|row| {
-        let claim = row.iter().flatten().next()?;
-        Some(Changed {
-            experiment: claim.experiment.clone(),
-            id: claim.name().to_owned(),
-            claim: claim.claim.clone(),
-            verdicts: row.iter().map(|line| Some(line.as_ref()?.verdict)).collect(),
-        })
+        let verdicts = row.iter().map(|line| line.map(|line| line.verdict));
+        Some((*row.iter().flatten().next()?, verdicts.collect()))
     });
     changed.collect()
 }

@@ -157,7 +157,7 @@ impl Beyond {
     }
 
     /// Returns the word for the side.
-    pub(super) fn word(self) -> &'static str {
+    pub(in crate::lab) fn word(self) -> &'static str {
         match self {
             Beyond::Above => "above",
             Beyond::Below => "below",
@@ -173,7 +173,6 @@ impl FromStr for Gate {
     /// and `walk` stands for several families and the ladder. Letter case is ignored.
     fn from_str(text: &str) -> Result<Self, GateError> {
         let Limit { pattern, beyond, limit, text } = Limit::read(text)?;
-
         // The name of a series may contain slashes.
         let mut parts = pattern.splitn(3, '/').map(str::trim);
         let mut part = || parts.next();
@@ -195,7 +194,7 @@ impl FromStr for Gate {
     }
 }
 
-pub(super) fn glob(part: &str) -> Result<Pattern, GateError> {
+pub(in crate::lab) fn glob(part: &str) -> Result<Pattern, GateError> {
     Pattern::new(part)
         .map_err(|error| GateError::NoGlob { part: part.to_owned(), why: error.to_string() })
 }
@@ -274,9 +273,8 @@ impl Gate {
         let mut outcome = Outcome::default();
         let mut without: Vec<&str> = Vec::new();
         for (side, differences) in records {
-            let matching =
-                differences.iter().filter(|of| self.matches(&of.id, &of.name, &of.series));
-            for difference in matching {
+            let matches = |of: &&Difference| self.matches(&of.id, &of.name, &of.series);
+            for difference in differences.iter().filter(matches) {
                 for place in &difference.places {
                     let (Some(ratio), Some(times)) = (place.ratio, place.times()) else {
                         without.push(&difference.id);

@@ -249,9 +249,7 @@ fn machines(sides: &[Side]) -> Markup {
 
 /// Renders the measured value, and below it the value that CPUID or the kernel states.
 fn sheet_cell(row: Option<&Row>) -> Markup {
-    let Some(row) = row else {
-        return html! { span.none { "–" } };
-    };
+    let Some(row) = row else { return html! { span.none { "–" } } };
     let stated = row.cpuid.as_ref().or(row.kernel.as_ref());
     html! {
         @if let Some(measured) = &row.measured { (measured) }

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::difference::{Changed, Larger, changed, effects, times};
+use super::difference::{Larger, changed, effects, times};
 use super::{Ahead, Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
+use crate::experiment::Verdict;
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::layout::print::count;
 use crate::lab::terminal::{FAINT, STRONG, Screen, WARN, paragraph};
 use crate::stats::Interval;
 
@@ -93,11 +95,11 @@ impl Output for Comparison<'_> {
     }
 
     fn checks(&self) -> Vec<Check> {
-        let changes = changed(self.sides).into_iter().map(|row| Check {
+        let changes = changes(self.sides).map(|row| Check {
             group: "verdicts".to_owned(),
-            name: row.id.clone(),
+            name: row[0].clone(),
             outcome: format::Outcome::Warned,
-            text: change(row).join("; "),
+            text: row.join("; "),
         });
         changes.chain(checks(self.gates)).collect()
     }
@@ -162,40 +164,37 @@ pub(super) fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
 /// Formats a table of the claims on which the records have different verdicts; empty if there are none.
 pub fn verdicts(sides: &[Side], width: u16) -> String {
     let sheet = verdict_sheet(sides);
-    match sheet.rows.is_empty() {
-        true => String::new(),
-        false => sheet.text(width),
-    }
+    if sheet.rows.is_empty() { String::new() } else { sheet.text(width) }
 }
 
 fn verdict_sheet(sides: &[Side]) -> Sheet {
     let names = sides.iter().map(|side| side.name.as_str());
     let headings: Vec<&str> = ["id", "claim"].into_iter().chain(names).collect();
     let mut sheet = Sheet::new("Verdicts that differ", &headings);
-    sheet.rows.extend(changed(sides).into_iter().map(change));
+    sheet.rows.extend(changes(sides));
     sheet
 }
 
-/// Returns the row of a claim with its verdicts.
-fn change(row: Changed) -> Vec<String> {
-    let verdicts = row.verdicts.iter();
-    let verdicts = verdicts.map(|verdict| verdict.map_or("-", |verdict| verdict.name()).to_owned());
-    [row.id, row.claim].into_iter().chain(verdicts).collect()
+/// Returns a row per claim on which the verdicts differ: its id, the claim, and the verdicts.
+fn changes(sides: &[Side]) -> impl Iterator<Item = Vec<String>> {
+    changed(sides).into_iter().map(|(of, verdicts)| {
+        let verdicts = verdicts.into_iter().map(|verdict| verdict.map_or("-", Verdict::name));
+        [of.name(), &of.claim].into_iter().chain(verdicts).map(str::to_owned).collect()
+    })
 }
 
 /// Maximum number of points that are listed for a gate.
 const NAMED: usize = 20;
 
-/// Formats the points that failed a gate, the furthest from the limit first.
-pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
-    let beyond = gate.beyond.word();
-    let points = if failures.len() == 1 { "point" } else { "points" };
-    let mut text = format!(
-        "gate `{}` failed: {} {points} {beyond} {}\n",
-        gate.text,
-        failures.len(),
-        number(gate.limit),
-    );
+/// Formats the result of a gate, with the points that failed it, the furthest from the limit first.
+pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
+    let failures = &outcome.failures;
+    if failures.is_empty() {
+        return format!("gate `{}` passed: {} points", gate.text, outcome.points);
+    }
+    let points = count(failures.len() as u64, "point");
+    let (beyond, limit) = (gate.beyond.word(), number(gate.limit));
+    let mut text = format!("gate `{}` failed: {points} {beyond} {limit}\n", gate.text);
     for failure in failures.iter().take(NAMED) {
         let Failure { side, id, series, place, times, ratio, .. } = failure;
         let ratio = ratio_text(*times, *ratio);
@@ -205,14 +204,6 @@ pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
         text += &format!("  and {} more\n", failures.len() - NAMED);
     }
     text
-}
-
-/// Formats the result of a gate.
-pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
-    match outcome.failures.is_empty() {
-        true => format!("gate `{}` passed: {} points", gate.text, outcome.points),
-        false => failures(gate, &outcome.failures),
-    }
 }
 
 /// Returns the whole comparison as JSON. `others` contains the differences of each record from the first,
@@ -228,12 +219,12 @@ pub fn json(sides: &[Side], others: &[Vec<Difference>], gates: &[(Gate, Outcome)
             .collect::<Vec<_>>(),
         "verdicts": changed(sides)
             .iter()
-            .map(|row| {
-                let names = row.verdicts.iter().map(|verdict| verdict.map(|v| v.name()));
+            .map(|(of, verdicts)| {
+                let names = verdicts.iter().map(|verdict| verdict.map(Verdict::name));
                 json!({
-                    "experiment": row.experiment,
-                    "id": row.id,
-                    "claim": row.claim,
+                    "experiment": of.experiment,
+                    "id": of.name(),
+                    "claim": of.claim,
                     "verdicts": names.collect::<Vec<_>>(),
                 })
             })

@@ -149,17 +149,12 @@ fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
 }
 
 fn json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
-    let text = read(path)?;
-    serde_json::from_slice(&text).with_context(|| path.display().to_string())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
     let named = || path.display().to_string();
     let bytes = fs::metadata(path).with_context(named)?.len();
     if bytes > MOST {
         bail!("{}: {bytes} bytes exceed the limit of {MOST}", path.display());
     }
-    fs::read(path).with_context(named)
+    serde_json::from_slice(&fs::read(path).with_context(named)?).with_context(named)
 }
 
 /// Returns the functions in a file. Other lines may stand between them, such as the output of a test, and
@@ -175,9 +170,7 @@ fn in_file(path: &Path) -> Result<Vec<Function>> {
         return Ok(functions);
     }
     // A file that is not text is a packed record, or of an unknown format.
-    let Ok(text) = fs::read_to_string(path) else {
-        return Ok(functions);
-    };
+    let Ok(text) = fs::read_to_string(path) else { return Ok(functions) };
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if !line.starts_with('{') || !is_function(line) {
