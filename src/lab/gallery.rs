@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::answer::{Counts, Paper, number_text};
+use super::answer::{Counts, Finding, Paper, number_text};
 use super::compare::{Side, differences, render as render_comparison};
 use super::fleet::SIDE_BY_SIDE;
 use super::format::{Check, Output, Sheet};
@@ -76,10 +76,7 @@ impl Gallery {
 
     /// Returns the records whose pairs have pages. Empty if there are too many records.
     fn paired(&self) -> &[Side] {
-        match self.sides.len() <= SIDE_BY_SIDE {
-            true => &self.sides,
-            false => &[],
-        }
+        if self.sides.len() <= SIDE_BY_SIDE { &self.sides } else { &[] }
     }
 
     /// Returns a column per paper and per chapter of it. The chapters follow their paper.
@@ -109,7 +106,7 @@ impl Gallery {
 
     /// Returns the quantities that changed most on any of the machines, with the value on each machine.
     fn quantities(&self) -> Vec<Quantity> {
-        let mut found: Vec<(usize, &super::answer::Finding)> = Vec::new();
+        let mut found: Vec<(usize, &Finding)> = Vec::new();
         for side in &self.sides {
             for (rank, finding) in side.view.summary.findings.iter().enumerate() {
                 if !found.iter().any(|(_, of)| of.claim == finding.claim) {
@@ -118,7 +115,7 @@ impl Gallery {
             }
         }
         order::by_key(&mut found, |(rank, _)| *rank);
-        let quantity = |(_, of): (usize, &super::answer::Finding)| Quantity {
+        let quantity = |(_, of): (usize, &Finding)| Quantity {
             claim: of.claim.clone(),
             subject: of.takeaway.subject,
             source: of.source(),
@@ -132,17 +129,10 @@ impl Gallery {
 /// Returns the counts of verdicts of a record on a paper or on a chapter of it.
 fn counts(side: &Side, paper: &str, chapter: Option<&str>) -> Counts {
     let mut papers = side.view.summary.papers.iter();
-    let Some(paper) = papers.find(|of| of.name == paper) else {
-        return Counts::default();
-    };
-    match chapter {
-        None => Paper::counts(paper),
-        Some(name) => {
-            let mut chapters = paper.chapters.iter();
-            let found = chapters.find(|of| of.name == name);
-            found.map(|of| of.counts()).unwrap_or_default()
-        }
-    }
+    let Some(paper) = papers.find(|of| of.name == paper) else { return Counts::default() };
+    let Some(name) = chapter else { return paper.counts() };
+    let found = paper.chapters.iter().find(|of| of.name == name);
+    found.map(|of| of.counts()).unwrap_or_default()
 }
 
 /// Returns the number of a claim in a record, if the claim was decided there.

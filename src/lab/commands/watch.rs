@@ -11,7 +11,7 @@ use super::{Status, duration};
 use crate::lab::format::{Format, print};
 use crate::lab::selection::select;
 use crate::lab::session::{Session, root};
-use crate::lab::watch::{OUT, Timeline, Until, Watch, WatchSummary, watch};
+use crate::lab::watch::{OUT, Timeline, Watch, WatchSummary, watch};
 use crate::os::interrupt;
 
 /// Follow metrics over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
@@ -71,11 +71,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         );
     }
     let experiments = select(&args.patterns)?;
-    let until = match (args.rounds, args.time) {
-        (Some(rounds), _) => Until::Rounds(rounds),
-        (None, Some(time)) => Until::Over(time),
-        (None, None) => Until::Stopped,
-    };
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let session = Session::open(&args.scene.request(&args.patterns)?, &root())?;
     announce(&session.header);
@@ -83,7 +78,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         session: &session,
         experiments: &experiments,
         every: args.every,
-        until,
+        rounds: args.rounds,
+        time: args.time,
         out: args.out.clone(),
         aloud: args.format == Format::Table,
         stop,

@@ -79,16 +79,7 @@ impl From<String> for Cell {
 
 impl From<f64> for Cell {
     fn from(number: f64) -> Self {
-        match number.is_finite() {
-            true => Cell::Number(number),
-            false => Cell::Nothing,
-        }
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Cell::Whole(number)
+        if number.is_finite() { Cell::Number(number) } else { Cell::Nothing }
     }
 }
 

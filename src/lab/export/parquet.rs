@@ -54,9 +54,7 @@ impl<'a> Parquet<'a> {
         }
         let mut group = self.writer.next_row_group()?;
         for (index, kind) in self.kinds.iter().enumerate() {
-            let Some(mut column) = group.next_column()? else {
-                break;
-            };
+            let Some(mut column) = group.next_column()? else { break };
             let cells = || rows.iter().map(|row| &row[index]);
             // Definition levels: 1 for a value, 0 for null.
             let there: Vec<i16> = cells().map(|cell| i16::from(*cell != Cell::Nothing)).collect();
@@ -99,10 +97,7 @@ impl<'a> Parquet<'a> {
 impl Sink for Parquet<'_> {
     fn rows(&mut self, rows: Vec<Row>) -> Result<()> {
         self.waiting.extend(rows);
-        match self.waiting.len() < GROUP {
-            true => Ok(()),
-            false => self.group(),
-        }
+        if self.waiting.len() < GROUP { Ok(()) } else { self.group() }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

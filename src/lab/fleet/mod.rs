@@ -142,13 +142,10 @@ fn series_of(record: &Record) -> Vec<(Series, Vec<Value>)> {
     let mut found = Vec::new();
     for of in &experiments {
         let (curves, unit) = of.curves(&machine);
-        let Some(axis) = of.axis().map(axis) else {
-            continue;
-        };
+        let Some(axis) = of.axis().map(axis) else { continue };
         for curve in curves {
-            let value = |&(_, value): &(f64, Interval)| Value::of(0, value);
+            let values = curve.points.iter().map(|(_, value)| Value::of(0, *value)).collect();
             let figure = |&(x, _): &(f64, _)| Figure { x, values: Vec::new() };
-            let values = curve.points.iter().map(value).collect();
             let series = Series {
                 family: family_of(of.id),
                 experiment: named(of),
@@ -179,9 +176,7 @@ impl Fleet {
         for (series, values) in kept.series {
             let key = (series.experiment[0].clone(), series.label.clone(), series.unit);
             let (index, places) = self.places.entry(key).or_insert_with(|| {
-                let figures = Vec::new();
-                let shell = Series { figures, ..series.clone() };
-                self.series.push(shell);
+                self.series.push(Series { figures: Vec::new(), ..series.clone() });
                 (self.series.len() - 1, HashMap::new())
             });
             let figures = &mut self.series[*index].figures;
@@ -205,14 +200,9 @@ impl Fleet {
 /// # Errors
 /// If no point matches a gate.
 pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcome)>> {
-    let medians: Vec<Vec<Option<f64>>> = fleet
-        .series
-        .iter()
-        .map(|series| {
-            let medians = series.figures.iter().map(|of| Some(Spread::of(of)?.median));
-            medians.collect()
-        })
-        .collect();
+    let median = |of: &Figure| Some(Spread::of(of)?.median());
+    let medians = |series: &Series| series.figures.iter().map(median).collect();
+    let medians: Vec<Vec<Option<f64>>> = fleet.series.iter().map(medians).collect();
     let mut judged = Vec::new();
     for gate in gates {
         let mut failures = Vec::new();
@@ -247,9 +237,7 @@ fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Di
         let mut places = Vec::new();
         for (figure, median) in series.figures.iter().zip(medians) {
             let at = figure.values.binary_search_by_key(&host, |value| value.host);
-            let (Ok(at), Some(median)) = (at, *median) else {
-                continue;
-            };
+            let (Ok(at), Some(median)) = (at, *median) else { continue };
             let Value { lo, mid, hi, .. } = figure.values[at];
             let [lo, mid, hi] = [lo, mid, hi].map(f64::from);
             let x = figure.x;

@@ -39,15 +39,8 @@ const OVER_MEAN: f64 = 1.2533;
 pub(crate) struct Spread {
     /// The number of hosts that have the figure.
     pub n: usize,
-    /// Least value.
-    pub min: f64,
-    /// The first decile.
-    pub p10: f64,
-    pub median: f64,
-    /// The ninth decile.
-    pub p90: f64,
-    /// Greatest value.
-    pub max: f64,
+    /// The least value, the first decile, the median, the ninth decile, and the greatest value.
+    pub places: [f64; 5],
     /// The standard deviation, estimated from the median or mean absolute deviation.
     scale: f64,
 }
@@ -67,20 +60,17 @@ impl Spread {
             0.0 => mean * OVER_MEAN,
             mad => mad / QUARTILE,
         };
-        Some(Spread { n, min, p10, median: center, p90, max, scale })
+        Some(Spread { n, places: [min, p10, center, p90, max], scale })
     }
 
-    /// Returns the minimum, the first decile, the median, the ninth decile and the maximum.
-    pub fn places(&self) -> [f64; 5] {
-        [self.min, self.p10, self.median, self.p90, self.max]
+    pub fn median(&self) -> f64 {
+        self.places[2]
     }
 
     /// Returns how far apart the deciles are: `p90 / p10 - 1`. Returns 0 if `p10` is not positive.
     pub fn width(&self) -> f64 {
-        match self.p10 > 0.0 {
-            true => self.p90 / self.p10 - 1.0,
-            false => 0.0,
-        }
+        let [_, p10, _, p90, _] = self.places;
+        if p10 > 0.0 { p90 / p10 - 1.0 } else { 0.0 }
     }
 
     /// Returns the modified z-score of a host's value if the value is an outlier.
@@ -89,9 +79,10 @@ impl Spread {
         if self.n < LEAST || self.scale == 0.0 {
             return None;
         }
-        let score = |value: f64| (value - self.median) / self.scale;
-        let nearest = self.median.clamp(lo.min(mid), hi.max(mid));
-        let far = (mid - self.median).abs() >= DISTANCE * self.median.abs();
+        let median = self.median();
+        let score = |value: f64| (value - median) / self.scale;
+        let nearest = median.clamp(lo.min(mid), hi.max(mid));
+        let far = (mid - median).abs() >= DISTANCE * median.abs();
         (far && score(nearest).abs() > SCORE).then(|| score(mid))
     }
 }
@@ -302,7 +293,7 @@ mod tests {
     fn few_hosts_tell_nothing() {
         assert!(outside(&[1.0, 1.1, 1.2, 1.1, 1.0, 9.0]).is_empty());
         let spread = Spread::of(&figure(&[1.0, 2.0, 3.0])).unwrap();
-        assert_eq!((spread.n, spread.min, spread.max), (3, 1.0, 3.0));
+        assert_eq!((spread.n, spread.places[0], spread.places[4]), (3, 1.0, 3.0));
         assert_eq!(Spread::of(&figure(&[])), None);
     }
 }

@@ -56,16 +56,12 @@ impl<'f> Summary<'f> {
         let mut found: Vec<Vec<Outside<'f>>> = fleet.hosts.iter().map(|_| Vec::new()).collect();
         for series in &fleet.series {
             for figure in &series.figures {
-                let Some(spread) = Spread::of(figure) else {
-                    continue;
-                };
+                let Some(spread) = Spread::of(figure) else { continue };
                 let mut outside = 0;
                 for value in &figure.values {
-                    let Some(score) = spread.outside(value) else {
-                        continue;
-                    };
+                    let Some(score) = spread.outside(value) else { continue };
                     outside += 1;
-                    let place = [figure.x, value.mid.into(), spread.median, score];
+                    let place = [figure.x, value.mid.into(), spread.median(), score];
                     let of_host = &mut found[value.host as usize];
                     match of_host.last_mut() {
                         Some(last) if std::ptr::eq(last.series, series) => {
@@ -111,7 +107,7 @@ impl<'f> Summary<'f> {
             ["id", "series", "at", "unit", "n", "min", "p10", "median", "p90", "max", "outside"];
         let mut sheet = Sheet::new("Figures over the hosts", &headings);
         for figure in self.ranked().into_iter().take(most) {
-            let [min, p10, median, p90, max] = figure.spread.places().map(number);
+            let [min, p10, median, p90, max] = figure.spread.places.map(number);
             sheet.row([
                 &figure.series.experiment[0],
                 &figure.series.label,
@@ -164,13 +160,10 @@ impl Outlier<'_> {
     }
 
     fn settings(&self) -> String {
-        match self.otherwise.is_empty() {
-            true => "nothing that the record tells".to_owned(),
-            false => {
-                let words = self.otherwise.iter().map(Otherwise::in_words);
-                words.collect::<Vec<_>>().join("; ")
-            }
+        if self.otherwise.is_empty() {
+            return "nothing that the record tells".to_owned();
         }
+        self.otherwise.iter().map(Otherwise::in_words).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -194,14 +187,6 @@ fn rule() -> String {
          the whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
         100.0 * DISTANCE
     )
-}
-
-/// Adds the number of rows that are left out.
-fn more(screen: &mut Screen, left: usize) {
-    if left > 0 {
-        let text = format!("and {left} more: --format csv, md or json has all");
-        screen.paint(FAINT, &text).end();
-    }
 }
 
 impl Output for Summary<'_> {
@@ -231,7 +216,10 @@ impl Output for Summary<'_> {
                 false => screen.add(&sheet.text(width)),
             };
             screen.end();
-            more(&mut screen, left);
+            if left > 0 {
+                let text = format!("and {left} more: --format csv, md or json has all");
+                screen.paint(FAINT, &text).end();
+            }
             screen.end();
         }
         screen.paint(FAINT, &rule());
@@ -240,7 +228,7 @@ impl Output for Summary<'_> {
 
     fn json(&self) -> Value {
         let figure = |of: &Figure<'_>| {
-            let [min, p10, median, p90, max] = of.spread.places();
+            let [min, p10, median, p90, max] = of.spread.places;
             json!({
                 "experiment": of.series.experiment[0], "series": of.series.label, "x": of.x,
                 "unit": of.series.unit, "n": of.spread.n, "min": min, "p10": p10, "median": median,

@@ -357,9 +357,7 @@ fn rungs(
     let of_series = ladder.iter().filter(|point| point.series == series);
     let mut rungs: Vec<(f64, Interval)> = of_series
         .filter_map(|point| {
-            let State::Measured(measured) = &point.state else {
-                return None;
-            };
+            let State::Measured(measured) = &point.state else { return None };
             let passes = measured.passes(Unit::CoreCycles, rate);
             let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
             let mut passes: Vec<Interval> = passes.into_iter().map(|pass| pass.interval).collect();

@@ -6,6 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Case, Evidence, Machine, Point, State, Unit};
 use crate::infer::{self, Curve, Found, Level, Sets};
+use crate::kernel::Step;
 use crate::mem::LINE;
 use crate::order::{self, grouped};
 use crate::pattern::{Layout, Order};
@@ -29,10 +30,11 @@ pub(super) fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
 
 /// Infers the sets and ways of L1d.
 pub(super) fn of_l1(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> {
-    let all = conflicts(machine, points);
-    let borrowed: Vec<(f64, &Curve)> =
-        all.iter().map(|(distance, times)| (*distance, times.as_slice())).collect();
-    infer::sets(&borrowed)
+    infer::sets(&borrowed(&conflicts(machine, points)))
+}
+
+fn borrowed(lists: &[(f64, Vec<(f64, Interval)>)]) -> Vec<(f64, &Curve)> {
+    lists.iter().map(|(distance, times)| (*distance, times.as_slice())).collect()
 }
 
 /// Lengths of the lists whose lines lie far apart: near the possible ways of an L2, and up to twice the ways
@@ -77,9 +79,7 @@ pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
 /// Returns the sets that `lists` show, each list given by its length and time for each distance between two lines,
 /// where they take longer than `limit` per step if they exceed a set of L2.
 fn met(lists: &[(f64, Vec<(f64, Interval)>)], limit: f64) -> Option<Found<Sets>> {
-    let borrowed: Vec<(f64, &Curve)> =
-        lists.iter().map(|(distance, times)| (*distance, times.as_slice())).collect();
-    infer::sets_within(&borrowed, limit)
+    infer::sets_within(&borrowed(lists), limit)
 }
 
 /// The share of steps that miss L2 above which a list exceeds its sets. An L2 hit on a line that L1d has just
@@ -91,9 +91,7 @@ const QUARTER_TOO_LONG: f64 = 0.5;
 
 /// Returns the time per step of a list of which this share of steps misses L2.
 fn missing(levels: &[Level], share: f64) -> Option<f64> {
-    let [_, l2, next, ..] = levels else {
-        return None;
-    };
+    let [_, l2, next, ..] = levels else { return None };
     Some(l2.latency.value + share * (next.latency.value - l2.latency.value))
 }
 
@@ -146,16 +144,17 @@ fn meeting(
 pub(super) fn far_apart(machine: &Machine) -> impl Iterator<Item = Case> {
     let seed = machine.seed;
     DISTANCES.into_iter().flat_map(move |distance| {
-        LENGTHS.into_iter().map(move |length| {
-            let setup = WalkSetup {
-                layout: Layout::npad(7).spaced(distance),
-                count: length,
-                order: Order::Random { seed },
-                step: crate::kernel::Step::Follow,
-            };
-            Case::new(format!("{FAR_APART}{length}"), distance as f64, setup).in_large_pages()
+        LENGTHS.map(|length| {
+            let walk = walk(length, distance, seed);
+            Case::new(format!("{FAR_APART}{length}"), distance as f64, walk).in_large_pages()
         })
     })
+}
+
+/// Returns the set-up of a random walk over lines `distance` bytes apart.
+fn walk(count: usize, distance: usize, seed: u64) -> WalkSetup {
+    let layout = Layout::npad(7).spaced(distance);
+    WalkSetup { layout, count, order: Order::Random { seed }, step: Step::Follow }
 }
 
 /// Infers the policies of a set of L1d from sequences of loads that tell policies apart.
@@ -250,13 +249,7 @@ const WALKS: [usize; 3] = [512, 1024, 2048];
 pub(super) fn cases(machine: &Machine) -> impl Iterator<Item = Case> {
     let seed = machine.seed;
     WALKS.into_iter().map(move |count| {
-        let setup = WalkSetup {
-            layout: Layout::npad(7).spaced(PAGE as usize),
-            count,
-            order: Order::Random { seed },
-            step: crate::kernel::Step::Follow,
-        };
-        Case::new(ONE_OFFSET, count as f64, setup).in_large_pages()
+        Case::new(ONE_OFFSET, count as f64, walk(count, PAGE as usize, seed)).in_large_pages()
     })
 }
 
@@ -268,9 +261,7 @@ pub(super) fn replaced(
     size: Option<&Found<f64>>,
     (l1, l2): (Option<&Found<Sets>>, Option<&Found<Sets>>),
 ) -> Option<Result<Found<&'static str>, Reason>> {
-    let [_, near, far, ..] = levels else {
-        return None;
-    };
+    let [_, near, far, ..] = levels else { return None };
     let latencies = [near.latency.value, far.latency.value];
     if !in_large_pages(points)? {
         return Some(Err(Reason::SmallPages));

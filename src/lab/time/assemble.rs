@@ -223,10 +223,7 @@ impl Lines {
     /// Returns the assembly of the driver. With `extended`, vector registers wider than SSE's are saved too.
     pub fn driver(&self, extended: bool) -> String {
         let mut text = ".intel_syntax noprefix\n.text\n".to_owned();
-        let (keep, get) = match extended {
-            true => ("xsave", "xrstor"),
-            false => ("fxsave", "fxrstor"),
-        };
+        let (keep, get) = if extended { ("xsave", "xrstor") } else { ("fxsave", "fxrstor") };
         let state = |instruction: &str| {
             format!("mov eax, {STATE}\nxor edx, edx\n{instruction} [rip + .Lstate]\n")
         };

@@ -65,7 +65,7 @@ struct Patch {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The distance, in 4 bytes.
     Near,
@@ -73,6 +73,15 @@ enum Kind {
     Far,
     /// The address, in 8 bytes.
     Address,
+}
+
+impl Kind {
+    const fn bytes(self) -> usize {
+        match self {
+            Kind::Near => 4,
+            Kind::Far | Kind::Address => 8,
+        }
+    }
 }
 
 impl Object {
@@ -160,8 +169,8 @@ impl Object {
                 (RelocationKind::Absolute, 64) => Kind::Address,
                 _ => Kind::Near,
             };
-            let bytes = if matches!(kind, Kind::Near) { 4 } else { 8 };
-            if relocation.size() >= 32 && offset.saturating_add(bytes) > section.size() {
+            let end = offset.saturating_add(kind.bytes() as u64);
+            if relocation.size() >= 32 && end > section.size() {
                 bail!("a reference outside {}", name(section));
             }
             let at = place + offset;
@@ -174,7 +183,7 @@ impl Object {
                         is_call: relocation.kind() == RelocationKind::PltRelative,
                     });
                     // A distance counts from the end of its 4 bytes.
-                    (TRAP, if matches!(kind, Kind::Near) { -4 } else { 0 })
+                    (TRAP, if kind == Kind::Near { -4 } else { 0 })
                 }
             };
             // Others are broken, and take fewer bytes.
@@ -291,21 +300,12 @@ impl Object {
             let address = bytes.as_ptr().addr() as u64;
             for patch in &self.patches {
                 let value = patch.target.wrapping_add_signed(patch.addend);
-                let at = patch.at as usize;
-                match patch.kind {
-                    Kind::Near => {
-                        let distance = value.wrapping_sub(patch.at) as u32;
-                        bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
-                    }
-                    Kind::Far => {
-                        let distance = value.wrapping_sub(patch.at);
-                        bytes[at..at + 8].copy_from_slice(&distance.to_le_bytes());
-                    }
-                    Kind::Address => {
-                        let value = value.wrapping_add(address);
-                        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
-                    }
-                }
+                let value = match patch.kind {
+                    Kind::Near | Kind::Far => value.wrapping_sub(patch.at),
+                    Kind::Address => value.wrapping_add(address),
+                };
+                let (at, size) = (patch.at as usize, patch.kind.bytes());
+                bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
             }
         })
     }
@@ -314,7 +314,7 @@ impl Object {
 impl Patch {
     /// Returns the offset to which the reference leads.
     fn place(&self) -> u64 {
-        let from_end = i64::from(matches!(self.kind, Kind::Near)) * 4;
+        let from_end = if self.kind == Kind::Near { 4 } else { 0 };
         self.target.wrapping_add_signed(self.addend + from_end)
     }
 }

@@ -9,10 +9,10 @@ use crate::lab::record::{EndLine, Line, Record, RoundLine};
 use crate::lab::run::{MovedRecord, Recorder};
 
 /// Maximum number of rounds that a record keeps.
-pub const MOST_ROUNDS: usize = 1000;
+const MOST_ROUNDS: usize = 1000;
 
 /// Maximum size of a record in bytes, besides its last round and its end.
-pub const MOST_BYTES: u64 = 16 << 20;
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Maximum number of points of a round, so that a round is smaller than half a megabyte.
 pub const MOST_POINTS: usize = 1000;
@@ -57,9 +57,7 @@ impl Log {
         if let Some(round) = self.record.rounds.last() {
             self.timeline.add(round);
         }
-        let Some(recorder) = &mut self.recorder else {
-            return Ok(());
-        };
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
         recorder.append(&line)?;
         if self.record.rounds.len() > MOST_ROUNDS || recorder.length() > MOST_BYTES {
             self.thin()?;

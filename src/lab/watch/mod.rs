@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-pub use log::{Log, MOST_BYTES, MOST_POINTS, MOST_ROUNDS};
+use log::{Log, MOST_POINTS};
 pub(crate) use screen::WatchSummary;
 pub(crate) use timeline::Timeline;
 
@@ -21,8 +21,7 @@ use super::record::{EndLine, Header, MACHINE, PointLine, REPORT, Record, RoundLi
 use super::run::{MovedRecord, Recorder, Rounds, ladder_once};
 use super::session::Session;
 use super::terminal::tell;
-use super::whole::mark;
-use super::whole::write_whole;
+use super::whole::{mark, write_whole};
 use crate::experiment::Experiment;
 use crate::os::clock::pause;
 use crate::recorded::machine_of;
@@ -34,17 +33,6 @@ pub const OUT: &str = "linefill-watch";
 /// The longest sleep before the next check whether to stop.
 const NAP: Duration = Duration::from_millis(50);
 
-/// When a watch ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
-    /// When it is stopped.
-    Stopped,
-    /// After this number of rounds.
-    Rounds(u64),
-    /// After this time: no round begins later.
-    Over(Duration),
-}
-
 /// The inputs of a watch.
 pub(crate) struct Watch<'a> {
     /// The session in which the watch measures.
@@ -53,8 +41,10 @@ pub(crate) struct Watch<'a> {
     pub experiments: &'a [&'static Experiment],
     /// Time from the start of a round to the start of the next.
     pub every: Duration,
-    /// When the watch ends.
-    pub until: Until,
+    /// The number of rounds; `None` if they do not end the watch.
+    pub rounds: Option<u64>,
+    /// The time after which no round begins; `None` if time does not end the watch.
+    pub time: Option<Duration>,
     /// The folder of the record.
     pub out: PathBuf,
     /// Whether to print every round.
@@ -91,15 +81,16 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let ladder = ladder_once(watch.session, watch.stop);
     let machine = machine_of(&header, &ladder);
     let mut rounds = Rounds::of(watch.session, &machine, watch.experiments, watch.stop);
-    match rounds.points() {
-        // After a stopped ladder there are no cases; the record then says that the watch was stopped.
-        0 if watch.stop.load(Ordering::Relaxed) => {}
-        0 => bail!("the selection has no case on this machine: nothing to follow"),
-        points if points > MOST_POINTS => bail!(
+    let points = rounds.points();
+    // After a stopped ladder there are no cases; the record then says that the watch was stopped.
+    if points == 0 && !watch.stop.load(Ordering::Relaxed) {
+        bail!("the selection has no case on this machine: nothing to follow");
+    }
+    if points > MOST_POINTS {
+        bail!(
             "the selection has {points} points, and a round at most {MOST_POINTS}: name fewer \
              experiments"
-        ),
-        _ => {}
+        );
     }
     let mut record = Record::new(header);
     let ladder = ladder.into_iter();
@@ -113,10 +104,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     let end = EndLine { seconds: began.elapsed().as_secs_f64(), interrupted };
     followed.and_then(|()| log.end(end))?;
     let path = log.path().to_owned();
-    let page = match log.record.rounds.is_empty() {
-        true => None,
-        false => Some(path.with_file_name(REPORT)),
-    };
+    let page = if log.record.rounds.is_empty() { None } else { Some(path.with_file_name(REPORT)) };
     if let Some(page) = &page {
         write_page(&log.record, &log.timeline, page)?;
     }
@@ -130,18 +118,13 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
     let mut due = first;
     let mut late = false;
     for number in 0.. {
-        let over = match watch.until {
-            Until::Stopped => false,
-            Until::Rounds(most) => number >= most,
-            Until::Over(time) => due.duration_since(first) >= time,
-        };
+        let over = watch.rounds.is_some_and(|most| number >= most)
+            || watch.time.is_some_and(|time| due.duration_since(first) >= time);
         if over || !sleep_until(due, watch.stop) {
             return Ok(());
         }
         let (began, started) = (Instant::now(), date::now());
-        let Some(points) = rounds.measure(due + watch.every) else {
-            return Ok(());
-        };
+        let Some(points) = rounds.measure(due + watch.every) else { return Ok(()) };
         let took = began.elapsed();
         log.add(RoundLine {
             number,

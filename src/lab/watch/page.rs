@@ -8,6 +8,7 @@ use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
+use crate::lab::layout::print::count;
 use crate::lab::record::{Header, Record};
 use crate::lab::report::page::{frame, links, page, scripts, table};
 use crate::lab::report::text::eyebrow;
@@ -187,10 +188,7 @@ fn section(id: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup 
             @for chart in open { (chart) }
             @if !folded.is_empty() {
                 details.more {
-                    summary {
-                        (folded.len())
-                        @if folded.len() == 1 { " more chart" } @else { " more charts" }
-                    }
+                    summary { (count(folded.len() as u64, "more chart")) }
                     @for chart in folded { (chart) }
                 }
             }
@@ -242,7 +240,8 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
     let mut medians = Vec::new();
     for (of, name) in shown.iter().zip(&names) {
         let Some(spread) = of.spread() else { continue };
-        medians.push(spread.median);
+        let median = spread.median();
+        medians.push(median);
         let of_owner =
             |owner: usize, points: Vec<Value>| Series { owner, label: name, points, column: None };
         let values = of.figure.values.iter().map(|value| Value {
@@ -251,11 +250,10 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
             mid: value.mid.into(),
             hi: value.hi.into(),
         });
-        let values = thinned(values.collect(), spread.median);
-        let middle = [0.0, span / divisor].map(|x| Value::exact(x, spread.median));
-        let outside = of.outside().into_iter();
-        let outside: Vec<Value> =
-            outside.map(|out| Value::exact(place(out.round), out.value)).collect();
+        let values = thinned(values.collect(), median);
+        let middle = [0.0, span / divisor].map(|x| Value::exact(x, median));
+        let exact = |out: Outside| Value::exact(place(out.round), out.value);
+        let outside: Vec<Value> = of.outside().into_iter().map(exact).collect();
         series.push(of_owner(0, values));
         series.push(of_owner(1, middle.to_vec()));
         if !outside.is_empty() {
@@ -321,7 +319,7 @@ fn numbers(figures: &[&TrackedFigure]) -> Markup {
             @if let Some(spread) = of.spread() {
                 tr {
                     th scope="row" { (of.name()) ", " (of.unit) }
-                    @for value in spread.places() { td { (number(value)) } }
+                    @for value in spread.places { td { (number(value)) } }
                     td { (spread.n) }
                     td { @if spread.n < LEAST { "-" } @else { (of.outside().len()) } }
                 }
@@ -330,10 +328,7 @@ fn numbers(figures: &[&TrackedFigure]) -> Markup {
     };
     html! {
         details.numbers {
-            summary {
-                "Numbers (" (figures.len())
-                @if figures.len() == 1 { " figure)" } @else { " figures)" }
-            }
+            summary { "Numbers (" (count(figures.len() as u64, "figure")) ")" }
             (table("Figures over the rounds", headings, rows))
         }
     }

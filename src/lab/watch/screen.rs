@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::timeline::{Timeline, TrackedFigure, some};
+use super::timeline::{Outside, Time, Timeline, TrackedFigure, some};
 use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::fleet::LEAST;
 use crate::lab::format::{Check, Output, Sheet};
+use crate::lab::layout::print::{count, first_of};
 use crate::lab::record::Record;
 use crate::lab::terminal::{BAD, FAINT, SIDE_BY_SIDE, STRONG, Screen, say, show, width};
 use crate::order::greatest_first;
@@ -67,24 +68,22 @@ impl Live {
     }
 }
 
+fn head(time: &Time, took: f64) -> String {
+    let date = Date::from_unix(time.started).clock();
+    format!("{date} UTC  round {}, {took:.1} s", time.number)
+}
+
 /// Formats a round as a line: the time, a few figures with their distance from the median, and outliers.
 fn plain(timeline: &Timeline, took: f64) -> String {
-    let Some(time) = timeline.times.last() else {
-        return String::new();
-    };
-    let date = Date::from_unix(time.started).clock();
-    let mut parts = vec![format!("{date} UTC  round {}, {took:.1} s", time.number)];
+    let Some(time) = timeline.times.last() else { return String::new() };
+    let mut parts = vec![head(time, took)];
     let figures = some(&timeline.figures, FEW);
     parts.extend(figures.iter().filter_map(|of| value(timeline, of)));
     let last = timeline.times.len() - 1;
     let outside = timeline.figures.iter().filter(|of| is_outside(of, last));
     let outside: Vec<String> = outside.map(TrackedFigure::name).collect();
-    if let Some(first) = outside.first() {
-        let more = match outside.len() {
-            1 => String::new(),
-            all => format!(" and {} more", all - 1),
-        };
-        parts.push(format!("OUTSIDE: {first}{more}"));
+    if !outside.is_empty() {
+        parts.push(format!("OUTSIDE: {}", first_of(&outside, 1)));
     }
     parts.join("; ")
 }
@@ -95,13 +94,12 @@ fn value(timeline: &Timeline, of: &TrackedFigure) -> Option<String> {
     if last.host as usize + 1 != timeline.times.len() {
         return None;
     }
-    let median = of.spread()?.median;
+    let median = of.spread()?.median();
     let value = f64::from(last.mid);
-    let apart = match of.figure.values.len() {
-        // A median of 0 has no percentage.
-        _ if median == 0.0 => String::new(),
-        1 => String::new(),
-        _ => format!(" ({:+.1} %)", 100.0 * (value / median - 1.0)),
+    // A median of 0 has no percentage.
+    let apart = match median == 0.0 || of.figure.values.len() == 1 {
+        true => String::new(),
+        false => format!(" ({:+.1} %)", 100.0 * (value / median - 1.0)),
     };
     let unit = match of.short_unit() {
         "" => String::new(),
@@ -117,12 +115,8 @@ fn is_outside(of: &TrackedFigure, round: usize) -> bool {
 /// Draws each figure as a sparkline, in at most `width` columns.
 pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
     let mut screen = Screen::default();
-    let Some(time) = timeline.times.last() else {
-        return screen;
-    };
-    let date = Date::from_unix(time.started).clock();
-    let head = format!("{date} UTC  round {}, {took:.1} s", time.number);
-    screen.paint(STRONG, &head).end();
+    let Some(time) = timeline.times.last() else { return screen };
+    screen.paint(STRONG, &head(time, took)).end();
     let figures = some(&timeline.figures, ROWS);
     let width = usize::from(width);
     let named: Vec<(String, &TrackedFigure)> =
@@ -130,10 +124,7 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
     let longest = named.iter().map(|(name, _)| columns_of(name)).max();
     let narrow = width < usize::from(SIDE_BY_SIDE);
     // Without room, the curve stays and the median goes.
-    let (most, numbers) = match narrow {
-        true => (width / 4, 1),
-        false => (2 * width / 5, 2),
-    };
+    let (most, numbers) = if narrow { (width / 4, 1) } else { (2 * width / 5, 2) };
     let name = longest.unwrap_or(0).max(6).min(most);
     let columns = width.saturating_sub(name + numbers * NUMBER + 17).max(5);
     let mut heading = format!("{:<name$} {:>NUMBER$}", "figure", "now");
@@ -150,9 +141,9 @@ pub(crate) fn drawn(timeline: &Timeline, took: f64, width: u16) -> Screen {
         let pad = " ".repeat(name - columns_of(&label));
         screen.add(&format!("{label}{pad} {now:>NUMBER$}"));
         if !narrow {
-            screen.paint(FAINT, &format!(" {:>NUMBER$}", number(spread.median)));
+            screen.paint(FAINT, &format!(" {:>NUMBER$}", number(spread.median())));
         }
-        screen.add(&format!("  {}", line(&values, spread.median, columns)));
+        screen.add(&format!("  {}", line(&values, spread.median(), columns)));
         let outside = of.outside();
         if !outside.is_empty() {
             screen.paint(BAD, &format!(" {} outside", outside.len()));
@@ -186,10 +177,7 @@ fn line(values: &[f64], median: f64, columns: usize) -> String {
     let room = (SPAN * median.abs() - (most - least)).max(0.0) / 2.0;
     let (lo, hi) = (least - room, most + room);
     let height = |value: &f64| {
-        let share = match hi > lo {
-            true => (value - lo) / (hi - lo),
-            false => 0.5,
-        };
+        let share = if hi > lo { (value - lo) / (hi - lo) } else { 0.5 };
         HEIGHTS[(share * (HEIGHTS.len() - 1) as f64).round() as usize]
     };
     shown.iter().map(height).collect()
@@ -221,7 +209,7 @@ impl WatchSummary<'_> {
         for of in &self.timeline.figures {
             let Some(spread) = of.spread() else { continue };
             let mut row = vec![of.name(), of.unit.to_owned(), spread.n.to_string()];
-            row.extend(spread.places().map(number));
+            row.extend(spread.places.map(number));
             row.push(match spread.n < LEAST {
                 true => "-".to_owned(),
                 false => of.outside().len().to_string(),
@@ -251,12 +239,10 @@ impl WatchSummary<'_> {
 }
 
 /// Returns all values outside, with their figures and medians, the furthest first.
-pub(super) fn outside_of(
-    timeline: &Timeline,
-) -> Vec<(&TrackedFigure, super::timeline::Outside, f64)> {
+pub(super) fn outside_of(timeline: &Timeline) -> Vec<(&TrackedFigure, Outside, f64)> {
     let mut found = Vec::new();
     for of in &timeline.figures {
-        let median = of.spread().map_or(0.0, |spread| spread.median);
+        let median = of.spread().map_or(0.0, |spread| spread.median());
         found.extend(of.outside().into_iter().map(|out| (of, out, median)));
     }
     greatest_first(&mut found, |(_, out, _)| out.score.abs());
@@ -270,28 +256,25 @@ impl Output for WatchSummary<'_> {
 
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
-        for sheet in self.sheets() {
-            if sheet.rows.is_empty() {
+        for mut sheet in self.sheets() {
+            let all = sheet.rows.len();
+            if all == 0 {
                 continue;
             }
-            let all = sheet.rows.len();
-            let mut few = sheet;
-            few.rows.truncate(SUMMARY_ROWS);
-            screen.add(&format!("{}\n{}\n", few.title, few.text(width)));
+            sheet.rows.truncate(SUMMARY_ROWS);
+            screen.add(&format!("{}\n{}\n", sheet.title, sheet.text(width)));
             if all > SUMMARY_ROWS {
                 screen.add(&format!("and {} more, in the report\n", all - SUMMARY_ROWS));
             }
             screen.end();
         }
         let rounds = self.timeline.times.len();
-        let s = if rounds == 1 { "" } else { "s" };
+        let counted = count(rounds as u64, "round");
         screen.add(&match rounds < LEAST {
-            true => {
-                format!("{rounds} round{s}; fewer than {LEAST} tell nothing about one of them\n")
-            }
+            true => format!("{counted}; fewer than {LEAST} tell nothing about one of them\n"),
             false => {
                 let outside = self.timeline.rounds_outside().len();
-                format!("{rounds} round{s}, {outside} of them with a figure outside\n")
+                format!("{counted}, {outside} of them with a figure outside\n")
             }
         });
         screen.add(&format!("record: {}\n", self.path.display()));
@@ -305,6 +288,7 @@ impl Output for WatchSummary<'_> {
         let times = &self.timeline.times;
         let figure = |of: &TrackedFigure| {
             let spread = of.spread()?;
+            let [min, p10, median, p90, max] = spread.places;
             let outside = of.outside().into_iter().map(|out| {
                 let time = times[out.round];
                 json!({
@@ -318,8 +302,7 @@ impl Output for WatchSummary<'_> {
             });
             Some(json!({
                 "experiment": of.id, "series": of.label, "x": of.figure.x, "unit": of.unit,
-                "n": spread.n, "min": spread.min, "p10": spread.p10, "median": spread.median,
-                "p90": spread.p90, "max": spread.max,
+                "n": spread.n, "min": min, "p10": p10, "median": median, "p90": p90, "max": max,
                 "values": values.collect::<Vec<_>>(), "outside": outside.collect::<Vec<_>>(),
             }))
         };

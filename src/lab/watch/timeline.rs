@@ -190,9 +190,7 @@ impl TrackedFigure {
 
     /// Returns the values outside, in the order of the rounds.
     pub fn outside(&self) -> Vec<Outside> {
-        let Some(spread) = self.spread() else {
-            return Vec::new();
-        };
+        let Some(spread) = self.spread() else { return Vec::new() };
         let values = self.figure.values.iter();
         let outside = |of: &Value| {
             Some(Outside {
@@ -221,10 +219,7 @@ impl TrackedFigure {
     /// Returns the name of the figure: `X16 read, 4 MiB`.
     pub fn name(&self) -> String {
         let place = self.place();
-        let id = match self.experiment {
-            Some(of) => format!("{} ", of.id),
-            None => String::new(),
-        };
+        let id = self.experiment.map_or_else(String::new, |of| format!("{} ", of.id));
         match place.as_str() {
             "" => format!("{id}{}", self.label),
             place => format!("{id}{}, {place}", self.label),
