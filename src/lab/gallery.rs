@@ -25,7 +25,6 @@ use crate::stats::Interval;
 /// Records side by side.
 #[derive(Debug)]
 pub(crate) struct Gallery {
-    /// The records.
     pub sides: Vec<Side>,
     /// The folder that the site was written to, if any.
     pub out: Option<String>,
@@ -50,9 +49,6 @@ struct Quantity {
 
 impl Gallery {
     /// Writes the site into a folder, creating it if necessary.
-    ///
-    /// # Errors
-    /// If the folder cannot be created or a page cannot be written.
     pub fn write(&mut self, out: &Path) -> Result<()> {
         let unwritten = || format!("cannot write the gallery to `{}`", out.display());
         create_folder(out).with_context(unwritten)?;
@@ -66,8 +62,7 @@ impl Gallery {
         for (index, side) in self.paired().iter().enumerate() {
             for first in &self.sides[..index] {
                 let pair = [first.clone(), side.clone()];
-                let found = [differences(first, side)];
-                put(&pair_of(first, side), render_comparison(&pair, &found))?;
+                put(&pair_of(first, side), render_comparison(&pair, &[differences(first, side)]))?;
             }
         }
         self.out = Some(out.display().to_string());
@@ -86,16 +81,13 @@ impl Gallery {
             let several = paper.chapters.len() > 1;
             let chapters = chapters.filter(|_| several);
             let name = paper.name;
-            let parts = [None].into_iter().chain(chapters);
-            parts.map(move |part| (name, part)).collect::<Vec<_>>()
+            [None].into_iter().chain(chapters).map(move |part| (name, part)).collect::<Vec<_>>()
         };
         // A paper's chapters stay together, in the order in which they first occur.
         let papers = self.sides.iter().flat_map(|side| &side.view.summary.papers);
         let papers = grouped(papers.flat_map(parts)).into_iter();
-        let names = papers.flat_map(|(paper, parts)| {
-            let parts = unique(parts).into_iter();
-            parts.map(move |part| (paper, part))
-        });
+        let names = papers
+            .flat_map(|(paper, parts)| unique(parts).into_iter().map(move |part| (paper, part)));
         let column = |(paper, chapter): (&str, Option<&str>)| Column {
             name: chapter.unwrap_or(paper).to_owned(),
             whole: chapter.is_none(),
@@ -106,14 +98,10 @@ impl Gallery {
 
     /// Returns the quantities that changed most on any of the machines, with the value on each machine.
     fn quantities(&self) -> Vec<Quantity> {
-        let mut found: Vec<(usize, &Finding)> = Vec::new();
-        for side in &self.sides {
-            for (rank, finding) in side.view.summary.findings.iter().enumerate() {
-                if !found.iter().any(|(_, of)| of.claim == finding.claim) {
-                    found.push((rank, finding));
-                }
-            }
-        }
+        let ranked =
+            self.sides.iter().flat_map(|side| side.view.summary.findings.iter().enumerate());
+        let by_claim = grouped(ranked.map(|(rank, of)| (&of.claim, (rank, of)))).into_iter();
+        let mut found: Vec<(usize, &Finding)> = by_claim.map(|(_, same)| same[0]).collect();
         order::by_key(&mut found, |(rank, _)| *rank);
         let quantity = |(_, of): (usize, &Finding)| Quantity {
             claim: of.claim.clone(),
@@ -131,8 +119,7 @@ fn counts(side: &Side, paper: &str, chapter: Option<&str>) -> Counts {
     let mut papers = side.view.summary.papers.iter();
     let Some(paper) = papers.find(|of| of.name == paper) else { return Counts::default() };
     let Some(name) = chapter else { return paper.counts() };
-    let found = paper.chapters.iter().find(|of| of.name == name);
-    found.map(|of| of.counts()).unwrap_or_default()
+    paper.chapters.iter().find(|of| of.name == name).map(|of| of.counts()).unwrap_or_default()
 }
 
 /// Returns the number of a claim in a record, if the claim was decided there.
@@ -163,12 +150,10 @@ fn slug(name: &str) -> String {
     parts.join("-")
 }
 
-/// Returns the file name of a record's page.
 fn file_of(side: &Side) -> String {
     format!("{}.html", slug(&side.name))
 }
 
-/// Returns the file name of the page for two records.
 fn pair_of(first: &Side, other: &Side) -> String {
     format!("{}--{}.html", slug(&first.name), slug(&other.name))
 }
@@ -239,8 +224,7 @@ impl Output for Gallery {
     fn sheets(&self) -> Vec<Sheet> {
         let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
         let headings = |first: &[&'static str]| {
-            let headings = first.iter().copied().chain(names.iter().copied());
-            headings.collect::<Vec<&str>>()
+            first.iter().copied().chain(names.iter().copied()).collect::<Vec<&str>>()
         };
         let mut holding = Sheet::new("How much still holds", &headings(&["section"]));
         for column in self.columns() {
@@ -294,8 +278,7 @@ fn render(gallery: &Gallery) -> String {
 /// Renders the list of machines, and a table of how many claims hold by section and machine.
 fn machines(gallery: &Gallery) -> Markup {
     let link = |side: &Side| html! { a href=(file_of(side)) { (side.name) } };
-    let links = gallery.sides.iter().map(link);
-    let headings = [html! { "section" }].into_iter().chain(links);
+    let headings = [html! { "section" }].into_iter().chain(gallery.sides.iter().map(link));
     let rows = html! {
         @for column in &gallery.columns() {
             tr {

@@ -15,7 +15,6 @@ use crate::stats::Interval;
 /// A condition that fails a run.
 #[derive(Clone, Debug)]
 pub struct RunGate {
-    /// The text of the gate.
     pub text: String,
     test: Test,
 }
@@ -94,7 +93,6 @@ impl FromStr for RunGate {
 /// The result of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// The text of the gate.
     pub gate: String,
     /// Number of claims or points that were checked.
     pub looked_at: usize,
@@ -155,8 +153,7 @@ impl RunGate {
 
 /// Checks every point of the series that a gate names.
 fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) {
-    let figures = sections.iter().filter_map(|of| Some((of, of.figure.as_ref()?)));
-    for (of, figure) in figures {
+    for (of, figure) in sections.iter().filter_map(|of| Some((of, of.figure.as_ref()?))) {
         let curves = figure.curves.iter();
         for curve in curves.filter(|curve| gate.matches(&of.id, &of.name, &curve.label)) {
             outcome.looked_at += curve.points.len();
@@ -187,15 +184,13 @@ fn names(pattern: &Pattern, claim: &str, id: &str, origin: &str) -> bool {
     ];
     let documents = Document::ALL.map(Document::name).into_iter();
     let documents = documents.filter(|name| origin.starts_with(name));
-    let mut names = names.into_iter().flatten().chain(documents);
-    names.any(|name| pattern.matches_with(name, options))
+    names.into_iter().flatten().chain(documents).any(|name| pattern.matches_with(name, options))
 }
 
 impl RunOutcome {
     /// The maximum number of failures that are listed.
     const NAMED: usize = 20;
 
-    /// Describes the result in words.
     pub fn in_words(&self) -> String {
         if self.failures.is_empty() {
             return format!("gate `{}` passed: looked at {}", self.gate, self.looked_at);
@@ -211,7 +206,6 @@ impl RunOutcome {
         text
     }
 
-    /// Returns the gate as a check of a test report.
     pub(crate) fn check(&self) -> format::Check {
         format::Check {
             group: "gates".to_owned(),

@@ -2,6 +2,8 @@
 
 // `print!` and `eprint!` panic if the terminal has gone; `terminal` writes to it without a panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+// The program alone uses these modules: a name that says all needs no comment.
+#![allow(missing_docs)]
 
 pub mod analysis;
 pub mod answer;

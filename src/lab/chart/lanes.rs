@@ -154,7 +154,7 @@ fn lane_marks(
     for value in &series.points {
         let Some((x, y)) = at(value) else { continue };
         if own {
-            bars.level(y, over.start(), x);
+            bars.level(y, over.from, x);
         }
         match drawing.role(series) {
             Role::Model => marks.stroke(x, y, true),

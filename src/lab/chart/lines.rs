@@ -77,7 +77,6 @@ fn in_order<'a>(labels: &[&'a str]) -> Vec<Vec<&'a str>> {
 
 /// Width and height of a chart.
 const LARGE: (f64, f64) = (640.0, 340.0);
-/// Width and height of a small chart.
 const SMALL: (f64, f64) = (440.0, 280.0);
 
 /// Minimum width for the numbers of the vertical axis.
@@ -277,8 +276,7 @@ fn ends(
 ) -> Markup {
     let end = |series: &&Series<'_>| {
         let last = series.points.iter().rev();
-        let mut places = last.filter_map(|v| Some((across.place(v.x)?, up.place(v.mid)?)));
-        places.next()
+        last.filter_map(|v| Some((across.place(v.x)?, up.place(v.mid)?))).next()
     };
     let mut labels: Vec<(f64, &Series<'_>)> =
         own.iter().filter_map(|series| Some((end(series)?.1, *series))).collect();

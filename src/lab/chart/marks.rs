@@ -139,8 +139,7 @@ pub(super) fn group(
         points.filter(|(_, value)| !drawn(value)).map(|(index, _)| index.to_string()).collect();
     let column = series.column.map(|(table, column)| format!("{table} {column}"));
     let carried = series.column.is_none().then(|| {
-        let points = series.points.iter().map(|value| hover_data(drawing, value));
-        points.collect::<Vec<_>>().join(";")
+        series.points.iter().map(|value| hover_data(drawing, value)).collect::<Vec<_>>().join(";")
     });
     html! {
         g.s.(drawing.role(series).class()).{"k" (index % STYLES)} data-o=(series.owner)
@@ -211,16 +210,17 @@ fn swatch(role: Role, index: usize) -> Markup {
 pub fn definitions() -> Markup {
     let mut line = Path::default();
     line.level(6.0, 0.0, 24.0);
+    let mark = |index| {
+        let mut mark = Path::default();
+        mark.marker(12.0, 6.0, index);
+        mark
+    };
     html! {
         svg.definitions aria-hidden="true" {
             path #mark-line d=(line.data()) {}
-            @let mut point = Path::default();
-            @let () = point.marker(12.0, 6.0, 0);
-            path #mark-point d=(point.data()) {}
+            path #mark-point d=(mark(0).data()) {}
             @for index in 0..STYLES {
-                @let mut mark = Path::default();
-                @let () = mark.marker(12.0, 6.0, index);
-                g id={ "mark-" (index) } { path d=(line.data()) {} path d=(mark.data()) {} }
+                g id={ "mark-" (index) } { path d=(line.data()) {} path d=(mark(index).data()) {} }
             }
         }
     }

@@ -24,7 +24,6 @@ pub(in crate::lab) use scale::{heading, number, place, range};
 pub(in crate::lab) const STYLE: &str = include_str!("chart.css");
 pub(in crate::lab) const SCRIPT: &str = include_str!("chart.js");
 
-/// An axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AxisView {
     /// Label, without the unit.
@@ -36,7 +35,6 @@ pub struct AxisView {
 }
 
 impl AxisView {
-    /// Returns the label with the unit.
     fn titled(&self, unit: &str) -> String {
         match (self.label.as_str(), unit) {
             (label, "") => label.to_owned(),
@@ -49,18 +47,14 @@ impl AxisView {
 /// A value with its 95 % interval; of points of several passes, with the range of all passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// Place on the horizontal axis.
     pub x: f64,
-    /// Lower end.
     pub lo: f64,
     /// The value.
     pub mid: f64,
-    /// Upper end.
     pub hi: f64,
 }
 
 impl Value {
-    /// Creates a value with its interval.
     pub fn at(x: f64, value: Interval) -> Self {
         Value { x, lo: value.lo, mid: value.center(), hi: value.hi }
     }
@@ -71,14 +65,12 @@ impl Value {
     }
 }
 
-/// A vertical rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Label in the plot: `L2`.
     pub label: String,
     /// Meaning, for the caption: `L2 1 MiB, measured`.
     pub meaning: String,
-    /// Place on the horizontal axis.
     pub x: f64,
 }
 
@@ -89,7 +81,6 @@ pub struct Drawing<'a> {
     pub title: &'a str,
     /// The shape that the experiment asks for.
     pub shape: Shape<'a>,
-    /// The horizontal axis.
     pub x: &'a AxisView,
     /// The axis of the values.
     pub y: &'a AxisView,
@@ -97,11 +88,8 @@ pub struct Drawing<'a> {
     pub unit: &'a str,
     /// Nanoseconds per core cycle, if known.
     pub ns_per_cycle: Option<f64>,
-    /// The owners of the series.
     pub owners: Vec<Owner<'a>>,
-    /// The series.
     pub series: Vec<Series<'a>>,
-    /// Vertical rules.
     pub rules: &'a [Rule],
 }
 
@@ -119,20 +107,17 @@ pub enum Shape<'a> {
 /// The owner of series: a machine, a document or a model.
 #[derive(Clone, Debug)]
 pub struct Owner<'a> {
-    /// Name.
     pub name: &'a str,
     /// Role, which determines the colour.
     pub role: Role,
 }
 
-/// The role of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This machine.
     Here,
     /// A machine of a document, counted from 0.
     Then(usize),
-    /// What a model predicts.
     Model,
     /// The median of this machine's points over time.
     Median,
@@ -193,7 +178,6 @@ impl<'a> Drawing<'a> {
         self.owners.get(series.owner).map_or(Role::Here, |owner| owner.role)
     }
 
-    /// Returns the drawing with only these series.
     fn with(&self, series: Vec<Series<'a>>) -> Self {
         Drawing { series, ..self.clone() }
     }

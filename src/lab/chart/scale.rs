@@ -18,11 +18,10 @@ pub(super) struct Scale {
     lo: f64,
     hi: f64,
     /// Coordinates of these values.
-    from: f64,
+    pub(super) from: f64,
     to: f64,
 }
 
-/// Returns whether a value can be drawn.
 fn drawable(value: f64, log: bool) -> bool {
     value.abs() <= LARGEST && (!log || value >= LEAST)
 }
@@ -69,11 +68,6 @@ impl Scale {
         Scale { lo: self.lo - by, hi: self.hi + by, ..self }
     }
 
-    /// Returns the coordinate at which the scale starts.
-    pub(super) fn start(&self) -> f64 {
-        self.from
-    }
-
     /// Returns the coordinate of a value; `None` if the value cannot be drawn.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let share = self.share(value)?;
@@ -101,7 +95,6 @@ impl Scale {
         })
     }
 
-    /// Returns the value at a share.
     pub(super) fn value(&self, share: f64) -> f64 {
         match self.log {
             true => self.lo * (self.hi / self.lo).powf(share),
@@ -181,8 +174,7 @@ pub(in crate::lab) fn place(axis: &AxisView, value: f64) -> String {
 /// Returns the name of a place on an axis whose label names its places: `flat (0), nested (1)`.
 fn named(axis: &AxisView, value: f64) -> Option<&str> {
     let mark = format!(" ({value})");
-    let mut names = axis.label.split(", ");
-    names.find_map(|name| name.strip_suffix(&mark))
+    axis.label.split(", ").find_map(|name| name.strip_suffix(&mark))
 }
 
 /// Returns the label of an axis; empty if the label names places instead.
@@ -238,7 +230,6 @@ fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
     (first..=last).filter(|power| power % step == 0).map(|power| 2f64.powi(power)).collect()
 }
 
-/// Returns multiples of a power of two.
 fn multiples(lo: f64, hi: f64) -> Vec<f64> {
     let step = 2f64.powf(((hi - lo) / 6.0).log2().ceil());
     let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
@@ -345,8 +336,7 @@ mod tests {
             ticks(&distance, 64.0, 8192.0).into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0 B", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]);
         let texts = |lo, hi| -> Vec<String> {
-            let ticks = ticks(&AxisView::default(), lo, hi).into_iter();
-            ticks.map(|tick| tick.1).collect()
+            ticks(&AxisView::default(), lo, hi).into_iter().map(|tick| tick.1).collect()
         };
         assert_eq!(texts(1.0, 128.0), ["20", "40", "60", "80", "100", "120"]);
         assert_eq!(texts(0.0, 2.4), ["0.0", "0.5", "1.0", "1.5", "2.0"]);

@@ -1,5 +1,7 @@
 //! The differences between two records, and the effect per experiment: slower or faster, and by how much.
 
+use std::cmp::Ordering;
+
 use super::Side;
 use crate::experiment::{Verdict, topics};
 use crate::lab::analysis::is_unfinished;
@@ -15,19 +17,12 @@ const BETWEEN_RECORDS: f64 = 0.01;
 /// A series that both records have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The family of the experiment.
     pub family: &'static str,
-    /// Id of the experiment.
     pub id: String,
-    /// Name of the experiment.
     pub name: String,
-    /// Title of the experiment.
     pub title: String,
-    /// The horizontal axis.
     pub axis: AxisView,
-    /// The unit of the values.
     pub unit: String,
-    /// Label of the series.
     pub series: String,
     /// Places where both records have a value, from left to right.
     pub places: Vec<Place>,
@@ -38,7 +33,6 @@ pub struct Difference {
 /// A point that both records have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Place on the horizontal axis.
     pub x: f64,
     /// The first record's value.
     pub a: Value,
@@ -48,40 +42,34 @@ pub struct Place {
     pub ratio: Option<Interval>,
 }
 
-/// Which of two values is larger beyond doubt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ahead {
-    /// The first record's value.
-    First,
-    /// The other record's value.
-    Other,
-    /// Neither: the interval of the ratio contains 1.
-    Neither,
-}
-
 impl Place {
     /// Returns the other record's value over the first's. The interval of the ratio contains this quotient.
     pub fn times(&self) -> Option<f64> {
         self.ratio.map(|_| self.b.mid / self.a.mid)
     }
 
-    /// Returns the least factor by which the values differ, according to the interval of the ratio; 1 if the
-    /// interval contains 1.
+    /// Returns the least factor by which the values surely differ.
     pub fn surely(&self) -> f64 {
-        match self.ratio {
-            Some(ratio) if ratio.lo > 1.0 => ratio.lo,
-            Some(ratio) if ratio.hi < 1.0 => 1.0 / ratio.hi,
-            _ => 1.0,
-        }
+        surely(self.ratio)
     }
 
-    /// Returns which value is larger beyond doubt.
-    pub fn ahead(&self) -> Ahead {
+    /// Returns how the other record's value compares with the first's beyond doubt. `Equal` if the interval of
+    /// the ratio contains 1.
+    pub fn ahead(&self) -> Ordering {
         match self.ratio {
-            Some(ratio) if ratio.lo > 1.0 => Ahead::Other,
-            Some(ratio) if ratio.hi < 1.0 => Ahead::First,
-            _ => Ahead::Neither,
+            Some(ratio) if ratio.lo > 1.0 => Ordering::Greater,
+            Some(ratio) if ratio.hi < 1.0 => Ordering::Less,
+            _ => Ordering::Equal,
         }
+    }
+}
+
+/// Returns the least factor between two values with this ratio; 1 if the interval of the ratio contains 1.
+pub(super) fn surely(ratio: Option<Interval>) -> f64 {
+    match ratio {
+        Some(ratio) if ratio.lo > 1.0 => ratio.lo,
+        Some(ratio) if ratio.hi < 1.0 => 1.0 / ratio.hi,
+        _ => 1.0,
     }
 }
 
@@ -169,8 +157,7 @@ pub(super) fn joined(sides: &[Side]) -> Vec<Vec<Option<&VerdictLine>>> {
     }
     let row = |claim: &VerdictLine| {
         let claims = sides.iter().map(|side| side.view.claims());
-        let on = claims.map(|mut all| Some(all.find(|(_, other)| other.is_on(claim))?.1));
-        on.collect()
+        claims.map(|mut all| Some(all.find(|(_, other)| other.is_on(claim))?.1)).collect()
     };
     seen.into_iter().map(row).collect()
 }
@@ -245,7 +232,6 @@ pub struct Effect<'a> {
 const SAME: f64 = 0.005;
 
 impl Effect<'_> {
-    /// Returns the meaning of larger values.
     pub fn larger(&self) -> Larger {
         Larger::of(&self.of.unit)
     }
@@ -268,7 +254,6 @@ impl Effect<'_> {
         }
     }
 
-    /// Returns the absolute value of the median's logarithm.
     pub(super) fn size(&self) -> f64 {
         self.median.ln().abs()
     }
@@ -308,7 +293,7 @@ fn effect(group: &[Difference]) -> Option<Effect<'_>> {
     Some(Effect {
         of: group.first()?,
         median,
-        points: [count(Ahead::Other), count(Ahead::First), places().count()],
+        points: [count(Ordering::Greater), count(Ordering::Less), places().count()],
         furthest: differs.max_by(|a, b| a.1.surely().total_cmp(&b.1.surely())),
     })
 }

@@ -27,7 +27,6 @@ pub struct Gate {
     series: Option<Pattern>,
     /// Side of the limit on which a ratio fails.
     pub beyond: Beyond,
-    /// The limit.
     pub limit: f64,
 }
 
@@ -40,7 +39,6 @@ pub enum Beyond {
     Below,
 }
 
-/// Why a gate is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateError {
     /// The gate has neither `>` nor `<`.
@@ -48,28 +46,13 @@ pub enum GateError {
     /// A part of the pattern is empty.
     Empty(String),
     /// A part of the pattern is not a valid glob.
-    NoGlob {
-        /// The part.
-        part: String,
-        /// The reason.
-        why: String,
-    },
+    NoGlob { part: String, why: String },
     /// The text after the operator is not a ratio.
     NoRatio(String),
-    /// The first part is neither a family nor an experiment.
-    NoFamily {
-        /// The part.
-        part: String,
-        /// The most similar name, if any is similar.
-        near: Option<String>,
-    },
-    /// The second part is not an experiment.
-    NoExperiment {
-        /// The part.
-        part: String,
-        /// The most similar name, if any is similar.
-        near: Option<String>,
-    },
+    /// The first part is neither a family nor an experiment; the most similar name, if any is similar.
+    NoFamily { part: String, near: Option<String> },
+    /// The second part is not an experiment; the most similar name, if any is similar.
+    NoExperiment { part: String, near: Option<String> },
     /// No point that both records have matches.
     Nothing(String),
     /// No function that both sources have matches.
@@ -112,7 +95,6 @@ messages! { GateError:
     );
 }
 
-/// Formats the suggestion of a name.
 fn meant(near: Option<&str>) -> String {
     near.map_or_else(|| ";".to_owned(), |near| format!("; did you mean `{near}`?"))
 }
@@ -123,7 +105,6 @@ pub(super) struct Limit<'t> {
     pub pattern: &'t str,
     /// Side of the limit on which a ratio fails.
     pub beyond: Beyond,
-    /// The limit.
     pub limit: f64,
     /// The whole gate, with single spaces around the operator.
     pub text: String,
@@ -218,8 +199,7 @@ fn check_family(part: &str) -> Result<(), GateError> {
         return Ok(());
     }
     let far = |name: &&&str| distance(&part.to_ascii_lowercase(), name);
-    let near = names.iter().min_by_key(far);
-    let near = near.filter(|name| 3 * far(name) <= part.chars().count());
+    let near = names.iter().min_by_key(far).filter(|name| 3 * far(name) <= part.chars().count());
     Err(GateError::NoFamily { part: part.to_owned(), near: near.map(|&name| name.to_owned()) })
 }
 
@@ -240,17 +220,13 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
 pub struct Failure {
     /// Name of the record.
     pub side: String,
-    /// The experiment's id.
     pub id: String,
-    /// The series.
     pub series: String,
-    /// Place on the horizontal axis.
     pub x: f64,
     /// The place in words.
     pub place: String,
     /// The record's value over the first record's.
     pub times: f64,
-    /// The interval of the ratio.
     pub ratio: Interval,
 }
 

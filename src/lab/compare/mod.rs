@@ -11,7 +11,7 @@ mod page;
 mod print;
 
 pub(crate) use difference::family_of;
-pub use difference::{Ahead, Difference, Effect, Larger, Place, differences, effects};
+pub use difference::{Difference, Effect, Larger, Place, differences, effects};
 pub(crate) use functions::{FunctionGate, NEW, Source, compared};
 pub(in crate::lab) use gate::glob;
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
@@ -32,7 +32,6 @@ use crate::lab::record::{MACHINE, PACKED, RECORD};
 use crate::lab::report::build;
 use crate::lab::report::view::{AxisView, CurveView, Figure, ReportView, Section, Value};
 
-/// The ladder's title.
 pub(crate) const LADDER_TITLE: &str = "A random walk, one line per element";
 
 /// A record in a comparison.
@@ -49,9 +48,6 @@ pub struct Side {
 }
 
 /// Reads the records at `paths`. Each path is a record or the folder of a run.
-///
-/// # Errors
-/// If a path has no valid record.
 pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
     let mut readings = Vec::new();
     for path in paths {
@@ -128,13 +124,9 @@ pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
 }
 
 /// Checks that the first `labelled` names, which the user gave, each name one record.
-///
-/// # Errors
-/// If one of them names two.
 pub(crate) fn each_names_one(names: &[&str], labelled: usize) -> Result<()> {
     for (index, name) in names.iter().enumerate().take(labelled) {
-        let mut others = names.iter().enumerate();
-        if others.any(|(other, of)| other != index && of == name) {
+        if names.iter().enumerate().any(|(other, of)| other != index && of == name) {
             bail!("`{name}` names two records");
         }
     }
@@ -146,7 +138,6 @@ pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
     numbered(paths.iter().map(|path| name_of(path)))
 }
 
-/// Numbers the names that occur again.
 fn numbered(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let numbered = |name: String| {
@@ -170,18 +161,15 @@ fn name_of(path: &Path) -> String {
     let name = named.map(|name| name.to_string_lossy().into_owned());
     let mut name = name.unwrap_or_else(|| path.display().to_string());
     for ending in [".gz", ".zst", ".jsonl", ".txt"] {
-        let length = name.strip_suffix(ending).map_or(name.len(), str::len);
-        name.truncate(length);
+        name.truncate(name.strip_suffix(ending).map_or(name.len(), str::len));
     }
     plain::word(&name).into_owned()
 }
 
 /// Returns the ladder as a section. Every record has a ladder, even that of the boot image.
 fn ladder(analysis: &Analysis) -> Option<Section> {
-    let series = |unit| {
-        let evidence = Evidence::new(&analysis.machine, &analysis.ladder, unit);
-        evidence.series(LADDER).ok()
-    };
+    let series =
+        |unit| Evidence::new(&analysis.machine, &analysis.ladder, unit).series(LADDER).ok();
     // If the yardstick failed, there are no core cycles.
     let (unit, points) = [Unit::CoreCycles, Unit::Nanoseconds]
         .into_iter()

@@ -2,12 +2,14 @@
 //! machines have one column per record. Each experiment has a section with its curves in all records, and their
 //! differences.
 
+use std::cmp::Ordering;
+
 use maud::{Markup, html};
 
 use super::{Difference, Effect, Side, effects, prefetchers_apart};
 use crate::lab::chart::{Drawing, Owner, Role, Series, draw, heading, number, place};
+use crate::lab::compare::Place;
 use crate::lab::compare::difference::{differs, joined};
-use crate::lab::compare::{Ahead, Place};
 use crate::lab::record::VerdictLine;
 use crate::lab::report::page::{frame, links, page, scripts, table};
 use crate::lab::report::text::{badge, eyebrow, prose};
@@ -43,13 +45,9 @@ pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
 
 /// Returns the sections of all records, each once, in the order in which they first occur.
 fn sections(sides: &[Side]) -> Vec<&Section> {
-    let mut sections: Vec<&Section> = Vec::new();
-    for section in sides.iter().flat_map(|side| &side.view.sections) {
-        if sections.iter().all(|seen| seen.id != section.id) {
-            sections.push(section);
-        }
-    }
-    sections
+    let sections = sides.iter().flat_map(|side| &side.view.sections);
+    let by_id = grouped(sections.map(|section| (section.id.as_str(), section)));
+    by_id.into_iter().map(|(_, same)| same[0]).collect()
 }
 
 fn contents(sections: &[&Section]) -> Markup {
@@ -105,10 +103,11 @@ fn notes(sides: &[Side]) -> Markup {
 
 /// Returns each text once, with the names of the records that have it.
 fn with_owners(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
-    let found = grouped(sides.iter().flat_map(|side| {
-        let texts = texts(side).iter();
-        texts.map(|text| (text.as_str(), side.name.as_str()))
-    }));
+    let found = grouped(
+        sides
+            .iter()
+            .flat_map(|side| texts(side).iter().map(|text| (text.as_str(), side.name.as_str()))),
+    );
     let all = sides.len();
     let names = |names: Vec<&str>| match names.len() {
         count if count == all && all > 1 => "All".to_owned(),
@@ -123,15 +122,10 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
     let others = sides.iter().skip(1).zip(found);
     let effects: Vec<Vec<Effect<'_>>> = found.iter().map(|of| effects(of)).collect();
-    let mut rows: Vec<&Effect<'_>> = Vec::new();
-    for effect in effects.iter().flatten() {
-        if rows.iter().all(|seen| seen.of.id != effect.of.id) {
-            rows.push(effect);
-        }
-    }
+    let by_id = grouped(effects.iter().flatten().map(|effect| (&effect.of.id, effect)));
+    let mut rows: Vec<&Effect<'_>> = by_id.into_iter().map(|(_, same)| same[0]).collect();
     greatest_first(&mut rows, |of| of.size());
-    let names = others.map(|(side, _)| side.name.as_str());
-    let headings = ["experiment"].into_iter().chain(names);
+    let headings = ["experiment"].into_iter().chain(others.map(|(side, _)| side.name.as_str()));
     let rows = html! {
         @for row in rows {
             tr {
@@ -218,8 +212,7 @@ fn machines(sides: &[Side]) -> Markup {
     let views = || sides.iter().map(|side| &side.view);
     let names = unique(views().flat_map(|view| view.sheet.iter().map(|row| row.name.as_str())));
     let facts = unique(views().flat_map(|view| view.facts.iter().map(|(name, _)| name.as_str())));
-    let headings = ["quantity"].into_iter();
-    let headings = headings.chain(sides.iter().map(|side| side.name.as_str()));
+    let headings = ["quantity"].into_iter().chain(sides.iter().map(|side| side.name.as_str()));
     let rows = html! {
         @for name in names {
             tr {
@@ -259,7 +252,6 @@ fn sheet_cell(row: Option<&Row>) -> Markup {
     }
 }
 
-/// A record's name and its figure.
 type Named<'a> = (&'a str, &'a Figure);
 
 /// Renders the section of one experiment, which the first of `sides` may lack.
@@ -293,8 +285,7 @@ fn section(section: &Section, sides: &[Side], found: &[Vec<Difference>]) -> Mark
 }
 
 fn figure_of<'a>(side: &'a Side, id: &str) -> Option<&'a Figure> {
-    let mut sections = side.view.sections.iter();
-    sections.find(|section| section.id == id)?.figure.as_ref()
+    side.view.sections.iter().find(|section| section.id == id)?.figure.as_ref()
 }
 
 /// Draws a chart per unit. A machine without a core clock has values in another unit.
@@ -392,9 +383,9 @@ fn by_how_much(section: &Section, sides: &[Side], side: &Side, found: &[Differen
 
 fn row(difference: &Difference, at: &Place) -> Markup {
     let what = match at.ahead() {
-        Ahead::Other => " ▲",
-        Ahead::First => " ▼",
-        Ahead::Neither => "",
+        Ordering::Greater => " ▲",
+        Ordering::Less => " ▼",
+        Ordering::Equal => "",
     };
     html! {
         tr {

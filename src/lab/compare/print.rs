@@ -1,9 +1,11 @@
 //! Prints a comparison on the terminal and as JSON.
 
+use std::cmp::Ordering;
+
 use serde_json::{Value, json};
 
 use super::difference::{Larger, changed, effects, times};
-use super::{Ahead, Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
+use super::{Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
 use crate::experiment::Verdict;
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
@@ -13,11 +15,9 @@ use crate::stats::Interval;
 
 /// A comparison and the results of its gates.
 pub(crate) struct Comparison<'a> {
-    /// The records.
     pub sides: &'a [Side],
     /// The differences of each record from the first.
     pub found: &'a [Vec<Difference>],
-    /// The gates with their results.
     pub gates: &'a [(Gate, Outcome)],
     /// Path of the page, if it was written.
     pub page: Option<String>,
@@ -30,8 +30,7 @@ impl Comparison<'_> {
 
     /// Returns the other records, with their differences.
     fn others(&self) -> impl Iterator<Item = (&Side, &[Difference])> {
-        let found = self.found.iter().map(Vec::as_slice);
-        self.sides.iter().skip(1).zip(found)
+        self.sides.iter().skip(1).zip(self.found.iter().map(Vec::as_slice))
     }
 }
 
@@ -63,8 +62,7 @@ impl Output for Comparison<'_> {
         screen.end();
         match verdicts(self.sides, width) {
             none if none.is_empty() => {
-                let same = "The verdicts that both have are the same.";
-                paragraph(&mut screen, None, same, width);
+                paragraph(&mut screen, None, "The verdicts that both have are the same.", width);
             }
             table => {
                 screen.add(&table).end();
@@ -118,7 +116,6 @@ fn outdated(side: &Side) -> String {
     )
 }
 
-/// Converts the results of gates to checks.
 pub(crate) fn checks(gates: &[(Gate, Outcome)]) -> impl Iterator<Item = Check> {
     gates.iter().map(|(gate, outcome)| Check {
         group: "gates".to_owned(),
@@ -135,8 +132,7 @@ pub fn table(differences: &[Difference], width: u16) -> String {
 }
 
 fn effect_sheet(title: &str, differences: &[Difference]) -> Sheet {
-    let headings = ["id", "experiment", "median", "points", "furthest"];
-    let mut sheet = Sheet::new(title, &headings);
+    let mut sheet = Sheet::new(title, &["id", "experiment", "median", "points", "furthest"]);
     for effect in effects(differences) {
         sheet.row([
             &effect.of.id,
@@ -156,7 +152,6 @@ fn furthest((difference, at): (&Difference, &Place)) -> String {
     format!("{times}: {} at {place}", difference.series)
 }
 
-/// Formats a ratio with its interval.
 pub(super) fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
     format!("{times:.3} [{lo:.3}, {hi:.3}]")
 }
@@ -263,14 +258,13 @@ fn place_json(place: &Place) -> Value {
         "other": [place.b.lo, place.b.mid, place.b.hi],
         "ratio": place.ratio.zip(place.times()).map(|(ratio, times)| [ratio.lo, times, ratio.hi]),
         "larger": match place.ahead() {
-            Ahead::Other => Some("other"),
-            Ahead::First => Some("first"),
-            Ahead::Neither => None,
+            Ordering::Greater => Some("other"),
+            Ordering::Less => Some("first"),
+            Ordering::Equal => None,
         },
     })
 }
 
-/// Converts the results of gates to JSON.
 pub(crate) fn gates_json(gates: &[(Gate, Outcome)]) -> Value {
     let failure = |failure: &Failure| {
         json!({

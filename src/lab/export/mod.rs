@@ -42,7 +42,6 @@ pub(crate) enum Form {
     Parquet,
 }
 
-/// The type of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -110,18 +109,11 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 /// A row, a cell per column.
 pub(crate) type Row = Vec<Cell>;
 
-/// A writer of tables.
 trait Sink {
     /// Writes some rows.
-    ///
-    /// # Errors
-    /// If the rows cannot be written.
     fn rows(&mut self, rows: Vec<Row>) -> Result<()>;
 
     /// Writes all remaining rows and ends the table.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
@@ -140,9 +132,6 @@ pub(crate) fn available(form: Form) -> Result<()> {
 }
 
 /// Writes the table of `records`, each with its name, to `out`.
-///
-/// # Errors
-/// If a record cannot be read or the table cannot be written.
 pub(crate) fn export(
     records: impl Iterator<Item = Result<(String, Record)>>,
     what: What,

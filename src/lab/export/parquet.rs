@@ -65,8 +65,7 @@ impl<'a> Parquet<'a> {
                         _ => None,
                     };
                     let values: Vec<ByteArray> = cells().filter_map(text).collect();
-                    let typed = column.typed::<ByteArrayType>();
-                    typed.write_batch(&values, Some(&there), None)?;
+                    column.typed::<ByteArrayType>().write_batch(&values, Some(&there), None)?;
                 }
                 Kind::Number => {
                     let number = |cell: &Cell| match cell {
@@ -74,8 +73,7 @@ impl<'a> Parquet<'a> {
                         _ => None,
                     };
                     let values: Vec<f64> = cells().filter_map(number).collect();
-                    let typed = column.typed::<DoubleType>();
-                    typed.write_batch(&values, Some(&there), None)?;
+                    column.typed::<DoubleType>().write_batch(&values, Some(&there), None)?;
                 }
                 Kind::Whole => {
                     let number = |cell: &Cell| match cell {
@@ -83,8 +81,7 @@ impl<'a> Parquet<'a> {
                         _ => None,
                     };
                     let values: Vec<i64> = cells().filter_map(number).collect();
-                    let typed = column.typed::<Int64Type>();
-                    typed.write_batch(&values, Some(&there), None)?;
+                    column.typed::<Int64Type>().write_batch(&values, Some(&there), None)?;
                 }
             }
             column.close()?;

@@ -127,8 +127,7 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
         _ => Cell::Nothing,
     }),
     ("settings", Text, |of| {
-        let settings = of.header.settings.iter();
-        let settings = settings.map(|of| format!("{}: {}", of.name, of.value));
+        let settings = of.header.settings.iter().map(|of| format!("{}: {}", of.name, of.value));
         settings.collect::<Vec<_>>().join("; ").into()
     }),
     ("isolated_by", Text, |of| of.header.isolation.as_ref().map(|of| of.by.as_str()).into()),
@@ -155,7 +154,6 @@ const MACHINES: &Cells<fn(&MachineRow<'_>) -> Cell> = &[
     ("notes", Text, |of| of.header.notes.join("; ").into()),
 ];
 
-/// A point that becomes a row.
 struct PointRow<'r> {
     of: &'r ExperimentPoints<'r>,
     point: &'r Point,
@@ -175,7 +173,6 @@ impl<'r> PointRow<'r> {
     }
 }
 
-/// A place of a curve that becomes a row.
 struct CurveRow<'r> {
     id: &'r str,
     experiment: Option<&'static Experiment>,
@@ -188,7 +185,6 @@ struct CurveRow<'r> {
     unit: &'static str,
 }
 
-/// A record whose machine becomes a row.
 struct MachineRow<'r> {
     header: &'r Header,
     end: Option<&'r EndLine>,
@@ -203,10 +199,8 @@ impl<'r> MachineRow<'r> {
         caches.find(|of| of.level == level).map(|of| of.size).into()
     }
 
-    /// Returns the value of the machine's setting of this name.
     fn setting(&self, name: &str) -> Option<&'r str> {
-        let found = self.header.settings.iter().find(|of| of.name == name);
-        found.map(|of| of.value.as_str())
+        self.header.settings.iter().find(|of| of.name == name).map(|of| of.value.as_str())
     }
 }
 
@@ -224,7 +218,6 @@ fn filled<F>(cells: &Cells<F>, of: impl Fn(&F) -> Cell) -> impl Iterator<Item = 
     cells.iter().map(move |(_, _, cell)| of(cell))
 }
 
-/// Returns the columns of a table.
 pub(super) fn columns(what: What) -> Vec<Column> {
     let own: Vec<Column> = match what {
         What::Points => named(POINTS).collect(),
@@ -236,7 +229,6 @@ pub(super) fn columns(what: What) -> Vec<Column> {
     OF.into_iter().chain(own).collect()
 }
 
-/// Returns the rows of a record.
 pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     let header = &record.header;
     let core = core_of(&header.cpu).map(|core| core.name);
@@ -249,8 +241,7 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
         What::Rounds => rounds(&record),
         What::Verdicts => {
             let lines = Analysis::of(record).verdicts;
-            let of = lines.iter();
-            of.map(|line| filled(VERDICTS, |cell| cell(line)).collect()).collect()
+            lines.iter().map(|line| filled(VERDICTS, |cell| cell(line)).collect()).collect()
         }
         What::Machines => vec![machine(&record)],
     };

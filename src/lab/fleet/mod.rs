@@ -46,7 +46,6 @@ pub(crate) struct Fleet {
 pub(crate) struct Host {
     /// The name of the record.
     pub name: String,
-    /// The settings of the host.
     pub settings: Settings,
 }
 
@@ -56,15 +55,12 @@ type Key = (String, String, &'static str);
 /// A series that at least one host has.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
-    /// The family of the experiment.
     pub family: &'static str,
     /// The experiment: its id, its name and its title.
     pub experiment: [String; 3],
     /// The series.
     pub label: String,
-    /// The unit of its values.
     pub unit: &'static str,
-    /// The horizontal axis.
     pub axis: AxisView,
     /// The positions on that axis, each with the values of the hosts.
     pub figures: Vec<Figure>,
@@ -73,7 +69,6 @@ pub(crate) struct Series {
 /// A position of a series, with the values of the hosts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
-    /// Position on the horizontal axis.
     pub x: f64,
     /// The values, in the order of the hosts.
     pub values: Vec<Value>,
@@ -90,16 +85,12 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    /// Creates the value of a host from its interval.
     pub fn of(host: u32, value: Interval) -> Self {
         Value { host, lo: value.lo as f32, mid: value.center() as f32, hi: value.hi as f32 }
     }
 }
 
 /// Reads the records, as many at a time as there are CPUs.
-///
-/// # Errors
-/// If a file cannot be read or is not the record of a run.
 pub(crate) fn fleet(paths: &[PathBuf], labels: &[String]) -> Result<Fleet> {
     let mut names = names_of(paths);
     for (name, label) in names.iter_mut().zip(labels) {
@@ -223,8 +214,7 @@ pub(crate) fn judge(fleet: &Fleet, gates: Vec<Gate>) -> Result<Vec<(Gate, Outcom
         if let Some(error) = missed.filter(|_| points == 0) {
             return Err(error.into());
         }
-        let far = |of: &Failure| (of.times / gate.limit).ln().abs();
-        greatest_first(&mut failures, far);
+        greatest_first(&mut failures, |of: &Failure| (of.times / gate.limit).ln().abs());
         judged.push((gate, Outcome { failures, points }));
     }
     Ok(judged)

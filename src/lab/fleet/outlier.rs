@@ -139,8 +139,7 @@ pub(super) fn settings_of(record: &Record) -> Settings {
         let (name, found) = note.split_once(": ")?;
         Some((format!("warning, {name}"), Some(found.to_owned())))
     });
-    let all = own.chain(told).chain(notes);
-    all.filter_map(|(name, value)| Some((name, value?))).collect()
+    own.chain(told).chain(notes).filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// A value that more than half of the hosts have.
@@ -183,13 +182,11 @@ pub(crate) struct Census<'f> {
 }
 
 impl<'f> Census<'f> {
-    /// Counts the values of a fleet.
     pub fn of(fleet: &'f Fleet) -> Self {
         let mut counts: BTreeMap<&str, HashMap<Option<&str>, usize>> = BTreeMap::new();
         for host in &fleet.hosts {
             for (name, value) in &host.settings {
-                let of = counts.entry(name).or_default();
-                *of.entry(Some(value.as_str())).or_default() += 1;
+                *counts.entry(name).or_default().entry(Some(value.as_str())).or_default() += 1;
             }
         }
         for of in counts.values_mut() {
@@ -250,8 +247,7 @@ mod tests {
     fn outside(values: &[f32]) -> Vec<u32> {
         let figure = figure(values);
         let spread = Spread::of(&figure).unwrap();
-        let found = figure.values.iter().filter(|of| spread.outside(of).is_some());
-        found.map(|of| of.host).collect()
+        figure.values.iter().filter(|of| spread.outside(of).is_some()).map(|of| of.host).collect()
     }
 
     #[test]

@@ -11,7 +11,6 @@ use crate::lab::layout::print::count;
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::order;
 
-/// The summary of a fleet.
 pub(crate) struct Summary<'f> {
     fleet: &'f Fleet,
     usual: Vec<Usual>,
@@ -50,7 +49,6 @@ struct Outside<'f> {
 const SHOWN: usize = 20;
 
 impl<'f> Summary<'f> {
-    /// Summarises every figure of `fleet`.
     pub fn of(fleet: &'f Fleet, gates: Vec<(Gate, Outcome)>) -> Self {
         let mut figures = Vec::new();
         let mut found: Vec<Vec<Outside<'f>>> = fleet.hosts.iter().map(|_| Vec::new()).collect();
@@ -142,8 +140,7 @@ impl<'f> Summary<'f> {
     fn usual_sheet(&self) -> Sheet {
         let mut sheet = Sheet::new("What most hosts have", &["setting", "value", "hosts"]);
         for of in self.usual.iter().filter(|of| of.value.is_some()) {
-            let value = of.value.as_deref().unwrap_or_default();
-            sheet.row([&of.name, value, &of.hosts.to_string()]);
+            sheet.row([&of.name, of.value.as_deref().unwrap_or_default(), &of.hosts.to_string()]);
         }
         sheet
     }
@@ -155,8 +152,7 @@ impl Outlier<'_> {
     }
 
     fn furthest(&self) -> Option<&Outside<'_>> {
-        let series = self.series.iter();
-        series.max_by(|a, b| a.furthest[3].abs().total_cmp(&b.furthest[3].abs()))
+        self.series.iter().max_by(|a, b| a.furthest[3].abs().total_cmp(&b.furthest[3].abs()))
     }
 
     fn settings(&self) -> String {
@@ -180,7 +176,6 @@ fn in_words(of: &Outside<'_>) -> String {
     )
 }
 
-/// Returns the rule for outliers in a sentence.
 fn rule() -> String {
     format!(
         "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for \

@@ -11,9 +11,7 @@ use crate::experiment::topics::parallelism::lanes::LANES;
 use crate::experiment::topics::stores::combining::INTERLEAVED;
 use crate::experiment::topics::threads::accuracy;
 use crate::experiment::topics::tlb::tlb_sets;
-use crate::experiment::{
-    Case, Evidence, LADDER, Machine, Point, SPARSE, State, Unit, find, in_words,
-};
+use crate::experiment::{Case, Evidence, LADDER, Machine, Point, SPARSE, Unit, find, in_words};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::{MACHINE, Record};
@@ -217,8 +215,7 @@ impl Inferred {
 /// Describes the spread of the single runs of each series in words.
 fn spreads(machine: &Machine, points: &[Point]) -> Vec<(&'static str, String)> {
     let of = |series: &'static str| {
-        let point = points.iter().find(|point| point.series == series)?;
-        let measured = point.measured()?;
+        let measured = points.iter().find(|point| point.series == series)?.measured()?;
         let words = in_words(&measured.runs, machine.rate, measured.core_per_tick)?;
         Some((series, words))
     };
@@ -249,18 +246,14 @@ fn buffers_of(of: impl Fn(&str) -> Vec<(f64, Interval)>) -> Vec<(&'static str, F
     let windows = between
         .into_iter()
         .filter_map(|(name, series)| Some((name, buffers::entries(series, &of(series))?)));
-    let calls = buffers::return_stack(&of(buffers::CALLS));
-    let calls = calls.map(|found| ("return stack", found));
+    let calls = buffers::return_stack(&of(buffers::CALLS)).map(|found| ("return stack", found));
     windows.chain(calls).collect()
 }
 
 /// Returns the quickest passes of a series in core cycles, or in nanoseconds without a core clock. Empty if the
 /// series was not measured.
 fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
-    let of = |unit| {
-        let evidence = Evidence::new(machine, points, unit);
-        evidence.quickest(series).ok()
-    };
+    let of = |unit| Evidence::new(machine, points, unit).quickest(series).ok();
     of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds)).unwrap_or_default()
 }
 
@@ -299,8 +292,7 @@ fn pending() -> impl Iterator<Item = Case> {
 pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
         let experiment = find(id)?;
-        let cases = (experiment.cases)(machine).into_iter().filter(wanted);
-        Some((experiment.id, cases.collect()))
+        Some((experiment.id, (experiment.cases)(machine).into_iter().filter(wanted).collect()))
     };
     [
         needed(OFFSETS, |case| case.series == LOADS_OF_8),
@@ -357,7 +349,7 @@ fn rungs(
     let of_series = ladder.iter().filter(|point| point.series == series);
     let mut rungs: Vec<(f64, Interval)> = of_series
         .filter_map(|point| {
-            let State::Measured(measured) = &point.state else { return None };
+            let measured = point.measured()?;
             let passes = measured.passes(Unit::CoreCycles, rate);
             let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
             let mut passes: Vec<Interval> = passes.into_iter().map(|pass| pass.interval).collect();
@@ -410,9 +402,7 @@ fn either(
 /// Infers the core cycles per tick from all points of the ladder. The points agree if neither clock rate
 /// changed.
 fn clock<'p>(ladder: impl IntoIterator<Item = &'p Point>) -> Option<Found<f64>> {
-    let points = ladder.into_iter();
-    let ratios = points.filter_map(|point| point.measured()?.core_per_tick);
-    infer::settled(ratios, 0.01)
+    infer::settled(ladder.into_iter().filter_map(|point| point.measured()?.core_per_tick), 0.01)
 }
 
 /// Returns the core cycles per tick of a record: those of the ladder, or of the header if there is no ladder. The

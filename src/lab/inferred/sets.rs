@@ -4,7 +4,7 @@
 use super::{Reason, curve};
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::replacement;
-use crate::experiment::{Case, Evidence, Machine, Point, State, Unit};
+use crate::experiment::{Case, Evidence, Machine, Point, Unit};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::Step;
 use crate::mem::LINE;
@@ -45,16 +45,13 @@ const LENGTHS: [usize; 11] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24, 32];
 const DISTANCES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
 fn is_large(point: &Point) -> bool {
-    matches!(&point.state, State::Measured(measured) if measured.pages.starts_with("2 MiB"))
+    point.measured().is_some_and(|measured| measured.pages.starts_with("2 MiB"))
 }
 
 /// Returns whether any of the lists lay in 2 MiB pages. `None` if no list was measured.
 pub(super) fn in_large_pages(points: &[Point]) -> Option<bool> {
-    let mut lists = points.iter().filter(|point| {
-        point.series.starts_with(FAR_APART) && matches!(point.state, State::Measured(_))
-    });
-    let first = lists.next()?;
-    Some(is_large(first) || lists.any(is_large))
+    let lists = points.iter().filter(|point| point.series.starts_with(FAR_APART));
+    lists.filter(|point| point.measured().is_some()).map(is_large).reduce(|a, b| a || b)
 }
 
 /// Returns the times of the lists in 2 MiB pages over their length, for each distance between two lines in
@@ -66,8 +63,7 @@ pub(super) fn far_lists(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f
         .iter()
         .map(|&distance| {
             let times = LENGTHS.iter().filter_map(|&length| {
-                let series = format!("{FAR_APART}{length}");
-                let times = curve(machine, &points, &series);
+                let times = curve(machine, &points, &format!("{FAR_APART}{length}"));
                 let (_, time) = times.into_iter().find(|(x, _)| *x == distance as f64)?;
                 Some((length as f64, time))
             });
@@ -162,10 +158,7 @@ pub(super) fn by_sequences(
     machine: &Machine,
     points: &[Point],
 ) -> Option<Found<Vec<&'static str>>> {
-    let of = |unit| {
-        let evidence = Evidence::new(machine, points, unit);
-        replacement::replaced(&evidence).ok()
-    };
+    let of = |unit| replacement::replaced(&Evidence::new(machine, points, unit)).ok();
     of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds))
 }
 
@@ -275,8 +268,7 @@ pub(super) fn replaced(
     if let Some(period) = meeting(&lists, levels, l1.map(|l1| l1.value.ways)) {
         return Some(Err(Reason::Unsized { period }));
     }
-    let walks = curve(machine, points, ONE_OFFSET);
-    unseen(&walks, size?.value, latencies).map(Err)
+    unseen(&curve(machine, points, ONE_OFFSET), size?.value, latencies).map(Err)
 }
 
 /// Returns the times of the lists that exceed a set of L1d and a set of L2, after a list of `ways` lines with

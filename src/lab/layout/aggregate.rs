@@ -10,7 +10,6 @@ use std::rc::Rc;
 pub struct Aggregate {
     /// Name with the enclosing scopes, such as `outer::Inner`; empty if the type has no name.
     pub path: String,
-    /// The kind of type.
     pub kind: Kind,
     /// The language that the type is written in.
     pub language: Language,
@@ -31,14 +30,11 @@ pub struct Aggregate {
     pub values: Vec<(String, i128)>,
 }
 
-/// The kind of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `struct`, or a tuple.
     Struct,
-    /// `class` in C++.
     Class,
-    /// `union`.
     Union,
     /// `enum`, with data or without.
     Enum,
@@ -61,13 +57,10 @@ impl Kind {
 pub enum Language {
     /// C, and every language that is not listed here.
     C,
-    /// C++.
     Cpp,
-    /// Rust.
     Rust,
 }
 
-/// A member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Name; `None` for an anonymous structure or union and for a base class.
@@ -76,7 +69,6 @@ pub struct Member {
     pub type_name: String,
     /// Declaration in the notation of the language, such as `long fill[7]` or `fill: [u8; 4]`.
     pub declaration: String,
-    /// Role of the member in its type.
     pub role: Role,
     /// Place of the member. `None` for a virtual base, whose place is known only at run time.
     pub span: Option<Span>,
@@ -97,11 +89,8 @@ pub struct Member {
 /// The role of a member in its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A data member.
     Field,
-    /// A base class.
     Base,
-    /// A virtual base class.
     VirtualBase,
     /// A member that the compiler added, such as the pointer to the virtual function table.
     Hidden,
@@ -112,19 +101,16 @@ pub enum Role {
 /// One variant of a Rust enum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// Name.
     pub name: String,
     /// Value of the tag; `None` if no single value of the tag denotes this variant.
     pub value: Option<i128>,
-    /// Members.
     pub members: Vec<Member>,
 }
 
 impl Aggregate {
     /// Returns the members, including those of all variants.
     pub fn used(&self) -> impl Iterator<Item = &Member> {
-        let variants = self.variants.iter().flat_map(|variant| &variant.members);
-        self.members.iter().chain(variants)
+        self.members.iter().chain(self.variants.iter().flat_map(|variant| &variant.members))
     }
 
     /// Returns the virtual base classes, also those of base classes, each once. The places of all are known
@@ -416,12 +402,10 @@ pub(super) mod planted {
         }
     }
 
-    /// Creates a field with members of its own.
     pub fn inner(name: &str, offset: u64, size: u64, inner: Aggregate) -> Member {
         Member { align: inner.align, inner: Some(Rc::new(inner)), ..member(name, offset, size) }
     }
 
-    /// Creates a C structure.
     pub fn structure(path: &str, size: u64, members: Vec<Member>) -> Aggregate {
         Aggregate {
             path: path.to_owned(),

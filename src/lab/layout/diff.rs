@@ -35,7 +35,6 @@ struct Placed {
 /// A member whose place changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Name.
     pub member: String,
     /// First bit and number of bits before; `None` if the member did not exist or has no fixed place.
     pub before: Option<[u64; 2]>,
@@ -46,7 +45,6 @@ pub struct Moved {
 /// A type whose layout changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Name.
     #[serde(rename = "type")]
     pub path: String,
     /// The layouts before that do not occur after. A type may have several definitions.
@@ -222,8 +220,7 @@ impl Diff {
                 continue;
             };
             let lacks = |all: &[Shape], of: &[Shape]| -> Vec<Shape> {
-                let new = all.iter().filter(|shape| !of.contains(shape));
-                new.cloned().collect()
+                all.iter().filter(|shape| !of.contains(shape)).cloned().collect()
             };
             let (gone, new) = (lacks(&before, &after), lacks(&after, &before));
             if gone.is_empty() && new.is_empty() {

@@ -5,13 +5,11 @@ use super::{Aggregate, Kind, Member, Span};
 /// A range of bits that no member uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// The place of the hole.
     pub span: Span,
     /// Whether the hole is the rest of a bit-field's storage unit, and is counted in bits.
     pub in_bits: bool,
 }
 
-/// All holes of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
     /// Holes between members.
@@ -151,13 +149,11 @@ fn split(start: u64, end: u64, unit_end: u64, holes: &mut Vec<Hole>) {
 }
 
 fn bytes(holes: &[Hole]) -> u64 {
-    let whole = holes.iter().filter(|hole| !hole.in_bits);
-    whole.map(|hole| hole.span.bytes()).sum()
+    holes.iter().filter(|hole| !hole.in_bits).map(|hole| hole.span.bytes()).sum()
 }
 
 fn bits(holes: &[Hole]) -> u64 {
-    let parts = holes.iter().filter(|hole| hole.in_bits);
-    parts.map(|hole| hole.span.bits()).sum()
+    holes.iter().filter(|hole| hole.in_bits).map(|hole| hole.span.bits()).sum()
 }
 
 #[cfg(test)]

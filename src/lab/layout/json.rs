@@ -95,7 +95,6 @@ impl Summary {
     }
 }
 
-/// A type as JSON.
 #[derive(Debug, Serialize)]
 pub struct TypeJson<'a> {
     #[serde(rename = "type")]
@@ -177,7 +176,7 @@ impl<'a> TypeJson<'a> {
         let variants = aggregate.variants.iter().map(|variant| VariantJson {
             name: &variant.name,
             value: variant.value,
-            members: members(variant.members.iter(), 0, line),
+            members: variant.members.iter().map(|one| member(one, 0, line)).collect(),
         });
         let values = aggregate.values.iter();
         let label = |member: &Member| member.label().to_owned();
@@ -193,7 +192,7 @@ impl<'a> TypeJson<'a> {
             holes: holes
                 .map(|hole| HoleJson { offset: hole.span.offset(), bits: hole.span.bits() })
                 .collect(),
-            members: members(aggregate.members.iter(), 0, line),
+            members: aggregate.members.iter().map(|one| member(one, 0, line)).collect(),
             variants: variants.collect(),
             values: values.map(|&(ref name, value)| ValueJson { name, value }).collect(),
             reorganised: match Reorder::of(aggregate, line) {
@@ -210,15 +209,7 @@ impl<'a> TypeJson<'a> {
     }
 }
 
-/// Converts the members of a type that starts at byte `base` of the outermost type.
-fn members<'a>(
-    members: impl Iterator<Item = &'a Member>,
-    base: u64,
-    line: u64,
-) -> Vec<MemberJson<'a>> {
-    members.map(|one| member(one, base, line)).collect()
-}
-
+/// Converts a member of a type that starts at byte `base` of the outermost type.
 fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
     let span = member.span.map(|span| span.moved(base));
     let in_bits = span.filter(|_| member.unit.is_some());
@@ -243,7 +234,9 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
         elements: member.elements.clone(),
         // For an array, these are the members of its first element.
         members: match (inner, span) {
-            (Some(inner), Some(span)) => members(inner.used(), span.offset(), line),
+            (Some(inner), Some(span)) => {
+                inner.used().map(|one| self::member(one, span.offset(), line)).collect()
+            }
             _ => Vec::new(),
         },
     }

@@ -41,13 +41,11 @@ pub struct Binary {
 /// A type, as one or more compilation units of a binary define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The type.
     pub aggregate: Rc<Aggregate>,
     /// The places that define the type in this way, one per compilation unit.
     pub origins: Vec<Origin>,
 }
 
-/// The place of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The compilation unit, if it has a name.
@@ -116,9 +114,6 @@ impl Binary {
 
     /// Returns the contents of the variables at these addresses of the binary. Addresses without debug
     /// information are absent.
-    ///
-    /// # Errors
-    /// If the debug information is damaged.
     pub fn variables(&self, addresses: &[u64]) -> Result<HashMap<u64, Contents>> {
         self.with(|types| types.variables(addresses))
     }

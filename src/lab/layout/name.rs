@@ -10,7 +10,8 @@ use crate::spelling::distance;
 /// The name of a type as the user typed it, or a glob.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    text: String,
+    /// The name without the keyword.
+    pub(super) text: String,
     glob: Option<Pattern>,
 }
 
@@ -27,17 +28,11 @@ pub enum Answer {
 
 impl Wanted {
     /// Parses names or globs.
-    ///
-    /// # Errors
-    /// If a glob is invalid.
     pub fn all(names: &[String]) -> Result<Vec<Self>> {
         names.iter().map(|name| Wanted::new(name)).collect()
     }
 
     /// Parses a glob or a name. A leading C keyword such as `struct` is ignored.
-    ///
-    /// # Errors
-    /// If the glob is invalid.
     pub fn new(text: &str) -> Result<Self> {
         let name = text.trim();
         let name = ["struct ", "union ", "class ", "enum "]
@@ -49,11 +44,6 @@ impl Wanted {
         let glob = is_glob.then(|| Pattern::new(&name.replace('[', "[[]"))).transpose();
         let glob = glob.with_context(|| format!("`{text}` is not a valid glob"))?;
         Ok(Wanted { text: name.to_owned(), glob })
-    }
-
-    /// Returns the name as typed, without the keyword.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     /// Returns whether the name is a glob, which may match several types.
@@ -339,8 +329,7 @@ mod tests {
             ("at[0].y[2]", 20, 4),
             ("tag", 40, 1),
         ] {
-            let span = sample.field(words).unwrap();
-            assert_eq!(span, Span::of_bytes(offset, size), "{words}");
+            assert_eq!(sample.field(words).unwrap(), Span::of_bytes(offset, size), "{words}");
         }
     }
 

@@ -35,8 +35,7 @@ pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usi
 
 /// Counts the members that cross a line boundary although they would fit in one line.
 pub fn straddling(placed: &Placed, line: u64) -> usize {
-    let members = placed.spans.iter().flatten();
-    members.filter(|span| span.straddles(line)).count()
+    placed.spans.iter().flatten().filter(|span| span.straddles(line)).count()
 }
 
 /// Counts the pairs of pieces whose relative order changed.
@@ -104,13 +103,8 @@ fn end_of(spans: &[Span], before: u64) -> u64 {
 /// One or more members that move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A member of whole bytes.
-    Whole {
-        /// Size in bytes.
-        size: u64,
-        /// Alignment in bytes.
-        align: u64,
-    },
+    /// A member of whole bytes, with its size and alignment in bytes.
+    Whole { size: u64, align: u64 },
     /// Adjacent bit-fields, each with its width in bits and the size of its storage unit in bytes.
     Fields(Vec<(u64, u64)>),
 }
@@ -292,8 +286,7 @@ mod tests {
 
     #[test]
     fn what_is_at_the_front_stays_there() {
-        let frame = Frame { front: 40, align: 8 };
-        let placed = place(&[whole(1, 1), whole(8, 8)], &[0, 1], frame);
+        let placed = place(&[whole(1, 1), whole(8, 8)], &[0, 1], Frame { front: 40, align: 8 });
         assert_eq!(placed.spans[0][0].offset(), 5);
         assert_eq!((placed.spans[1][0].offset(), placed.size), (8, 16));
     }

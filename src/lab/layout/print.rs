@@ -4,7 +4,6 @@ use crate::order;
 
 use super::{Aggregate, Hole, Holes, Kind, Language, Member, Role, Span, Summary, Variant};
 
-/// Options for printing a type.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Line size in bytes.
@@ -25,7 +24,6 @@ pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
     format!("{} {{\n{}}}", head.trim_end(), lines.text())
 }
 
-/// The rows of a type.
 struct Lines {
     style: Style,
     rows: Vec<Row>,
@@ -177,8 +175,7 @@ impl Lines {
         let members = aggregate.members.iter().chain(&variant.members);
         let holes = Holes::between(members, aggregate.size);
         self.border = 1;
-        let language = aggregate.language;
-        self.members(&variant.members, &holes.between, language, base, depth + 1, false);
+        self.members(&variant.members, &holes.between, aggregate.language, base, depth + 1, false);
         self.row(depth, "},", None);
     }
 }

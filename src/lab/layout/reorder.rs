@@ -8,7 +8,6 @@ use super::{Aggregate, Kind, Language, Member, Role};
 /// The result of the search for a better order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reorder {
-    /// A better order.
     Better(Box<Better>),
     /// The reason why there is no better order, or why none was searched for.
     No(&'static str),
@@ -53,8 +52,7 @@ impl Reorder {
         if aggregate.packed {
             return Reorder::No("it is packed");
         }
-        let movable = aggregate.members.iter().filter(|one| one.role == Role::Field);
-        let movable = movable.count();
+        let movable = aggregate.members.iter().filter(|one| one.role == Role::Field).count();
         if movable < 2 {
             return Reorder::No("fewer than two members can move");
         }

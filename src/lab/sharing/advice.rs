@@ -40,8 +40,7 @@ fn together(shared: &Shared) -> Vec<usize> {
         let first = of(field).next().map(|touch| touch.thread);
         of(field).any(|touch| touch.write) && of(field).any(|touch| Some(touch.thread) != first)
     };
-    let fields = shared.touches.iter().map(|touch| touch.field);
-    fields.filter(|&field| several(field)).collect()
+    shared.touches.iter().map(|touch| touch.field).filter(|&field| several(field)).collect()
 }
 
 fn names(scheme: &Scheme, fields: &[usize]) -> String {
@@ -69,7 +68,6 @@ fn apart(scheme: &Scheme, shared: &[Shared]) -> String {
     )
 }
 
-/// Says what padding gained in the measurements.
 fn gain(scheme: &Scheme, measured: &Measured) -> String {
     let line = scheme.line;
     match measured.over(0, 1) {
@@ -108,8 +106,8 @@ fn pairs(scheme: &Scheme, measured: &Measured) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::VARIANTS;
     use super::super::planted::{counters, scheme};
-    use super::super::{Trip, VARIANTS};
     use super::*;
     use crate::experiment::Untestable;
     use crate::stats::Interval;
@@ -119,7 +117,8 @@ mod tests {
         assert_eq!(rounds.len(), VARIANTS.len());
         Measured {
             threads: vec![(0, 0), (1, 1)],
-            trip: Trip { cpus: [0, 1], nanos: Err(Untestable("planted".to_owned())) },
+            trip_cpus: [0, 1],
+            trip: Err(Untestable("planted".to_owned())),
             rounds: rounds.map(round).to_vec(),
         }
     }

@@ -8,7 +8,7 @@ use super::place::shared_falsely;
 use super::{Layout, Scheme};
 use crate::experiment::shared::words::{RoundTripSetup, SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
-    Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, mark_remote,
+    Case, Effort, Machine, Point, Rig, SampleOf, ThreadStats, Unit, Untestable, mark_remote,
     merged, possible,
 };
 use crate::kernel::RoundTripWay;
@@ -30,22 +30,13 @@ pub const VARIANTS: [(&str, u64); 3] = [
 
 const ROUND_TRIP: &str = "round trip";
 
-/// The round trip of a line to another core.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trip {
-    /// The CPUs between which the round trip was measured.
-    pub cpus: [usize; 2],
-    /// Time of the round trip in nanoseconds.
-    pub nanos: Result<Interval, Untestable>,
-}
-
-/// The results of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The measured threads by number, each with its CPU. There are at most as many threads as CPUs.
     pub threads: Vec<(usize, usize)>,
-    /// The round trip of a line to another core.
-    pub trip: Trip,
+    /// The CPUs between which the round trip of a line was measured, and its time in nanoseconds.
+    pub trip_cpus: [usize; 2],
+    pub trip: Result<Interval, Untestable>,
     /// Per layout of [`VARIANTS`]: the time in nanoseconds of a round of the slowest thread, in which it
     /// touches each of its fields once, and statistics of the threads.
     pub rounds: Vec<(Result<Interval, Untestable>, Option<ThreadStats>)>,
@@ -81,8 +72,7 @@ pub fn measure(
     let chosen = chosen(scheme, start, cpu_order.cpus());
     let cpus = cpu_order.of(chosen.len())?;
     let measured = scheme.of_threads(&chosen);
-    let near = cpu_order.nearest().unwrap_or(Nearness::Package);
-    let pair = cpu_order.pair(near)?;
+    let pair = cpu_order.pair(cpu_order.nearest().unwrap_or(Nearness::Package))?;
     let mut cases = vec![Case::new(
         ROUND_TRIP,
         0.0,
@@ -113,16 +103,12 @@ pub fn measure(
         Some(point) => point.interval(Unit::Nanoseconds, session.rate),
         None => Err(Untestable("it was stopped before".to_owned())),
     };
-    let stats = |name: &str| {
-        let point = points.iter().find(|point| point.series == name)?;
-        match &point.state {
-            State::Measured(measured) => measured.thread_stats,
-            _ => None,
-        }
-    };
+    let stats =
+        |name: &str| points.iter().find(|point| point.series == name)?.measured()?.thread_stats;
     Ok(Measured {
         threads: chosen.into_iter().zip(cpus).collect(),
-        trip: Trip { cpus: pair, nanos: of(ROUND_TRIP) },
+        trip_cpus: pair,
+        trip: of(ROUND_TRIP),
         rounds: VARIANTS.map(|(name, _)| (of(name), stats(name))).to_vec(),
     })
 }
@@ -143,15 +129,13 @@ fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
 /// Returns the words that each thread touches in a round: one word on each line of each of its fields.
 fn words(scheme: &Scheme, layout: &Layout) -> Vec<Vec<SharedWord>> {
     let of_thread = |thread: usize| {
-        let touches = scheme.touches.iter();
-        let own = touches.filter(move |touch| touch.thread == thread);
+        let own = scheme.touches.iter().filter(move |touch| touch.thread == thread);
         own.flat_map(|touch| {
             let parts = layout.parts(scheme, touch.field).into_iter();
             parts.map(|(_, [first, _])| SharedWord { at: first as usize, write: touch.write })
         })
     };
-    let threads = scheme.threads().into_iter();
-    threads.map(|thread| of_thread(thread).collect()).collect()
+    scheme.threads().into_iter().map(|thread| of_thread(thread).collect()).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod trace;
 
 pub use advice::advice;
 pub use found::FalselyShared;
-pub use measure::{Measured, Trip, VARIANTS, measure};
+pub use measure::{Measured, VARIANTS, measure};
 pub use model::{Requests, requests};
 pub use place::{Layout, MOST_THREADS, Shared, sharers, touches, worst};
 pub use print::json;
@@ -59,9 +59,7 @@ pub struct Scheme {
     pub align: u64,
     /// Size of a line in bytes.
     pub line: u64,
-    /// The fields.
     pub fields: Vec<Field>,
-    /// The threads' accesses to the fields.
     pub touches: Vec<Touch>,
 }
 
@@ -77,10 +75,8 @@ impl Scheme {
         (0..self.line).step_by(step as usize).collect()
     }
 
-    /// Returns the scheme reduced to these threads.
     pub fn of_threads(&self, threads: &[usize]) -> Self {
-        let touches = self.touches.iter();
-        let theirs = touches.filter(|touch| threads.contains(&touch.thread));
+        let theirs = self.touches.iter().filter(|touch| threads.contains(&touch.thread));
         Scheme { touches: theirs.copied().collect(), ..self.clone() }
     }
 }

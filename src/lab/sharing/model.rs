@@ -111,9 +111,7 @@ impl Order {
 /// The simulated coherence traffic of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Number of simulated accesses.
     pub accesses: u64,
-    /// The messages that the caches sent.
     pub messages: Messages,
 }
 

@@ -62,7 +62,6 @@ pub struct Shared {
     pub falsely: bool,
     /// Whether threads touch the same bytes. Padding does not end this sharing.
     pub truly: bool,
-    /// The accesses to the line.
     pub touches: Vec<Touch>,
 }
 
@@ -107,11 +106,9 @@ pub(super) fn falsely(scheme: &Scheme, starts: &[u64]) -> usize {
 /// Returns the start at which the falsely shared lines have the most touches; the lowest of several.
 pub fn worst(scheme: &Scheme) -> u64 {
     let fields = |start: u64| {
-        let falsely = shared_falsely(scheme, start);
-        falsely.iter().map(|one| one.touches.len()).sum::<usize>()
+        shared_falsely(scheme, start).iter().map(|one| one.touches.len()).sum::<usize>()
     };
-    let starts = scheme.starts().into_iter().rev();
-    starts.max_by_key(|&start| fields(start)).unwrap_or(0)
+    scheme.starts().into_iter().rev().max_by_key(|&start| fields(start)).unwrap_or(0)
 }
 
 /// Maximum number of threads. Thread numbers are below it.
@@ -153,8 +150,7 @@ mod tests {
 
     /// Returns the shared lines, each with whether it is shared falsely and truly.
     fn how(scheme: &Scheme, layout: &Layout) -> Vec<(u64, bool, bool)> {
-        let shared = sharers(scheme, layout).into_iter();
-        shared.map(|one| (one.line, one.falsely, one.truly)).collect()
+        sharers(scheme, layout).into_iter().map(|one| (one.line, one.falsely, one.truly)).collect()
     }
 
     #[test]

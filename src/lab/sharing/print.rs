@@ -60,15 +60,13 @@ fn heading(scheme: &Scheme, start: u64) -> String {
 }
 
 fn who(scheme: &Scheme, field: usize, write: bool) -> String {
-    let touches = scheme.touches.iter();
-    let own = touches.filter(|touch| touch.field == field && touch.write == write);
+    let own = scheme.touches.iter().filter(|touch| touch.field == field && touch.write == write);
     let threads: Vec<String> = own.map(|touch| touch.thread.to_string()).collect();
     if threads.is_empty() { "-".to_owned() } else { threads.join(", ") }
 }
 
 fn fields(scheme: &Scheme, layout: &Layout, width: u16) -> String {
-    let headings = ["field", "offset", "size", "line", "written by", "read by"];
-    let mut table = table(&headings, width);
+    let mut table = table(&["field", "offset", "size", "line", "written by", "read by"], width);
     for (index, field) in scheme.fields.iter().enumerate() {
         let parts = layout.parts(scheme, index);
         let line = match (parts.first(), parts.last()) {
@@ -111,7 +109,7 @@ fn lines(scheme: &Scheme, shared: &[Shared]) -> String {
 
 fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> String {
     let asked = requests(scheme, layout);
-    let trip = measured.and_then(|measured| measured.trip.nanos.as_ref().ok());
+    let trip = measured.and_then(|measured| measured.trip.as_ref().ok());
     let mut text = "Predicted, if the threads make one access each in turn (MESI):".to_owned();
     for (index, thread) in scheme.threads().into_iter().enumerate() {
         let (own, waited) = (asked.of_thread[index], asked.waited_for[index]);
@@ -124,8 +122,8 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
         }
     }
     if let Some(measured) = measured {
-        let [first, second] = measured.trip.cpus;
-        text += &match &measured.trip.nanos {
+        let [first, second] = measured.trip_cpus;
+        text += &match &measured.trip {
             Ok(trip) => format!(
                 "\nA transfer is half a round trip between CPU {first} and {second}, which takes \
                  {trip} ns. Between cores that are farther apart it takes longer. A core that \
@@ -201,7 +199,7 @@ pub fn json(scheme: &Scheme, start: u64, measured: &Result<Measured, Untestable>
         })
     });
     let asked = requests(scheme, &layout);
-    let trip = measured.as_ref().ok().and_then(|of| of.trip.nanos.clone().ok());
+    let trip = measured.as_ref().ok().and_then(|of| of.trip.clone().ok());
     let threads = scheme.threads().into_iter().enumerate();
     let threads = threads.map(|(index, thread)| {
         let waited = asked.waited_for[index];
@@ -257,7 +255,7 @@ fn of_measured(measured: &Measured) -> Value {
         "threads": threads
             .map(|(thread, cpu)| value!({ "thread": thread, "cpu": cpu }))
             .collect::<Vec<_>>(),
-        "round_trip_ns": or_reason(&measured.trip.nanos),
+        "round_trip_ns": or_reason(&measured.trip),
         "layouts": layouts.collect::<Vec<_>>(),
     })
 }

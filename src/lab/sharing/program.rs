@@ -24,10 +24,8 @@ const KEPT: usize = 3;
 /// The longest wait before the next check whether to stop.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A variable of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The variable's name.
     pub name: String,
     /// Address of the first byte in the running program.
     pub address: u64,
@@ -40,26 +38,20 @@ pub struct Variable {
 /// The accesses of a program's threads, and the program's variables.
 #[derive(Debug)]
 pub struct Traced {
-    /// The accesses.
     pub trace: Trace,
-    /// The variables.
     pub variables: Vec<Variable>,
     /// The program's file, if it was found.
     pub file: Option<PathBuf>,
     /// How the program ended, if it failed.
     pub status: Option<String>,
-    /// How the accesses were observed.
     pub how: How,
 }
 
 /// How accesses were observed.
 #[derive(Debug, PartialEq)]
 pub enum How {
-    /// All accesses, by valgrind.
-    Valgrind {
-        /// Why the PMU did not sample the accesses, if it was asked to.
-        not_by_pmu: Option<String>,
-    },
+    /// All accesses, by valgrind, and why the PMU did not sample them, if it was asked to.
+    Valgrind { not_by_pmu: Option<String> },
     /// Some accesses, by the PMU.
     Pmu(Sampling),
 }
@@ -69,7 +61,6 @@ pub enum How {
 pub struct Sampling {
     /// The events, each with its period.
     pub events: Vec<(String, u64)>,
-    /// Duration in seconds.
     pub seconds: f64,
     /// Number of samples lost because a ring was full.
     pub lost: u64,
@@ -213,8 +204,7 @@ pub(super) fn found(command: &OsString) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     let folders = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(path));
-    places.find(|place| place.is_file())
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|place| place.is_file())
 }
 
 #[cfg(test)]

@@ -53,9 +53,6 @@ pub(crate) fn events() -> Result<Vec<Sampled>, String> {
 }
 
 /// Runs `command` until it ends or `stop` is set, and samples its accesses.
-///
-/// # Errors
-/// If the command cannot be run or watched.
 pub(crate) fn run(
     command: &[OsString],
     events: &[Sampled],
@@ -142,7 +139,6 @@ pub(crate) fn watch(
     Ok(traced)
 }
 
-/// A watched process.
 struct Watch<'e> {
     id: u32,
     events: &'e [Sampled],
@@ -401,8 +397,7 @@ mod tests {
         if let Err(refusal) = Sampler::probe(&events[0]) {
             return untested::machine(&format!("page faults are not sampled: {refusal}"));
         }
-        let id = std::process::id();
-        let mut watch = Watch::new(id, &events, 64).unwrap();
+        let mut watch = Watch::new(std::process::id(), &events, 64).unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         let end = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {

@@ -24,11 +24,8 @@ const MOST_LINES: usize = 1 << 25;
 pub struct Part {
     /// The thread, numbered from 1 in the order in which the threads began.
     pub thread: usize,
-    /// The bytes that the thread read.
     pub reads: Bytes,
-    /// The bytes that the thread wrote.
     pub writes: Bytes,
-    /// Number of accesses.
     pub accesses: u64,
     /// Whether each of the first accesses was a read or a write, in order.
     pub order: Order,
@@ -76,7 +73,6 @@ pub struct Trace {
     named: HashMap<u64, usize>,
     /// The running thread.
     current: usize,
-    /// Number of accesses so far.
     pub accesses: u64,
 }
 
@@ -86,7 +82,6 @@ impl Trace {
         Trace { line, ..Trace::default() }
     }
 
-    /// Returns the number of threads.
     pub fn threads(&self) -> usize {
         self.lives.len()
     }
@@ -181,7 +176,6 @@ impl Trace {
         Ok(())
     }
 
-    /// Returns whether two threads were alive at the same time.
     fn at_once(&self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|thread| self.lives[thread - 1]);
         let before =

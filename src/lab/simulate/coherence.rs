@@ -89,9 +89,7 @@ pub fn coherence_json(cores: usize) -> Value {
 pub struct Traffic {
     /// Number of cores, one per thread.
     pub cores: usize,
-    /// Total number of operations.
     pub operations: u64,
-    /// The messages.
     pub sent: Messages,
 }
 
@@ -101,9 +99,6 @@ const BEFORE: u64 = 4;
 
 /// Runs the threads of an experiment's cases, one operation per thread in turn, each thread on its own core,
 /// and counts the messages of their caches. An atomic operation is a load and a store.
-///
-/// # Errors
-/// If no case was chosen.
 pub fn count_traffic(
     experiment: &Experiment,
     machine: &Machine,
@@ -180,7 +175,6 @@ pub fn traffic_table(runs: &[CaseRun<Traffic>], width: u16) -> String {
     format!("{}\n{what}\n{notes}", table_text(&table))
 }
 
-/// Returns the messages as JSON.
 pub fn traffic_json(id: &str, runs: &[CaseRun<Traffic>]) -> Value {
     cases_json(id, runs, |traffic| {
         json!({
@@ -229,7 +223,6 @@ mod tests {
         let rows = text.lines().filter(|line| line.contains("remote write"));
         // One in the heading of the protocol, and one per state.
         assert_eq!(rows.count(), 5, "{text}");
-        let value = coherence_json(2);
-        assert_eq!(value["transitions"].as_array().map(Vec::len), Some(16));
+        assert_eq!(coherence_json(2)["transitions"].as_array().map(Vec::len), Some(16));
     }
 }

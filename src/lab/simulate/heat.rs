@@ -5,7 +5,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Config, levels};
 use crate::sim::SetCounters;
 
-/// Number of cells in a row.
 const ROW: usize = 64;
 
 /// Maximum number of cells of a map. In a level with more sets, a cell covers several sets.
@@ -166,8 +165,7 @@ mod tests {
     #[test]
     fn many_sets_share_cells() {
         let text = heat_text(&heated("L1d=1M/1"));
-        let heading = "misses per set, 30 at most, 4 sets a cell";
-        assert!(text.contains(heading), "{text}");
+        assert!(text.contains("misses per set, 30 at most, 4 sets a cell"), "{text}");
         assert_eq!(text.lines().count(), 2 + CELLS / ROW);
     }
 

@@ -27,17 +27,12 @@ use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError, Reference};
 /// A cache configuration: its text, and the simulated caches.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The text of the configuration.
     pub text: String,
-    /// The simulated caches.
     pub hierarchy: Hierarchy,
 }
 
 impl Config {
     /// Creates empty caches, which also count per set if `heat`.
-    ///
-    /// # Errors
-    /// If the design is not a possible hierarchy.
     pub fn new(text: &str, design: &HierarchyDesign, heat: bool) -> Result<Self, HierarchyError> {
         let hierarchy = Hierarchy::new(design)?;
         let hierarchy = if heat { hierarchy.with_heat() } else { hierarchy };
@@ -50,9 +45,6 @@ impl Config {
 const MOST_LINES: u64 = 1 << 27;
 
 /// Checks that this number of cases can be simulated at the same time, each in all of these designs.
-///
-/// # Errors
-/// If their caches have too many lines.
 pub fn affordable(designs: &[(String, HierarchyDesign)], cases: usize) -> Result<()> {
     let each: u64 = designs.iter().map(|(_, design)| design.lines()).sum();
     let lines = each.saturating_mul(cases as u64);
@@ -101,12 +93,9 @@ pub struct Choice {
     pub heat: bool,
 }
 
-/// The simulation of a case.
 #[derive(Debug)]
 pub struct CaseRun<T> {
-    /// The series.
     pub series: String,
-    /// The position on the horizontal axis.
     pub x: f64,
     /// The result, or why the case was not simulated.
     pub outcome: Result<T, Untestable>,
@@ -129,11 +118,9 @@ fn cases_json<T>(id: &str, runs: &[CaseRun<T>], told: impl Fn(&T) -> Value) -> V
 /// The result of a case's trace in every configuration.
 #[derive(Debug)]
 pub struct Traced {
-    /// Operations traced.
     pub operations: u64,
     /// References that the operations made.
     pub references: u64,
-    /// The configurations, in order.
     pub configs: Vec<Config>,
 }
 
@@ -150,15 +137,9 @@ pub fn maps(runs: &[CaseRun<Traced>]) -> Vec<Config> {
 }
 
 /// Returns the chosen cases of an experiment.
-///
-/// # Errors
-/// If no case was chosen.
 fn chosen(experiment: &Experiment, machine: &Machine, choice: &Choice) -> Result<Vec<Case>> {
     let mut cases = (experiment.cases)(machine);
-    let of_series = |case: &Case| {
-        let mut globs = choice.series.iter();
-        globs.all(|glob| glob.matches(&case.series))
-    };
+    let of_series = |case: &Case| choice.series.iter().all(|glob| glob.matches(&case.series));
     let series = order::unique(cases.iter().map(|case| case.series.clone()));
     let places = cases.iter().filter(|case| of_series(case));
     let places = order::distinct_numbers(places.map(|case| case.x));

@@ -11,20 +11,16 @@ use crate::sim::{Op, Reference};
 /// The number of references of each kind in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Instruction fetches.
     pub fetches: u64,
-    /// Loads.
     pub loads: u64,
     /// Stores, including non-temporal stores.
     pub stores: u64,
     /// Loads that store to the same address.
     pub modifies: u64,
-    /// Software prefetches.
     pub prefetches: u64,
 }
 
 impl Tally {
-    /// Returns the total number of references.
     pub const fn total(&self) -> u64 {
         self.fetches + self.loads + self.stores + self.modifies + self.prefetches
     }
@@ -88,8 +84,7 @@ pub fn feed<'a>(
                 "{name} is packed: `{tool} FILE | linefill simulate --trace -` reads what is in it"
             );
         }
-        let form = form.get_or_insert_with(|| Form::of(&mut held));
-        let taken = match form {
+        let taken = match form.get_or_insert_with(|| Form::of(&mut held)) {
             Form::Compact(decoder) => {
                 let decoded = decoder.decode(&held, |reference| block.push(reference, None));
                 decoded.map_err(|error| {
@@ -145,7 +140,6 @@ pub fn feed<'a>(
 const PACKED: [(&[u8], &str); 2] =
     [(&[0x1F, 0x8B], "zcat"), (&[0x28, 0xB5, 0x2F, 0xFD], "zstdcat")];
 
-/// The format of a trace.
 enum Form {
     Lackey,
     Compact(Decoder),

@@ -11,7 +11,6 @@ use std::{env, fs};
 
 use anyhow::{Context as _, Result, bail};
 
-/// The first bytes of an ELF file.
 const ELF: &[u8] = b"\x7fELF";
 
 /// The compilers, then the assembler, in the order in which they are tried.
@@ -189,14 +188,12 @@ pub enum Syntax {
     Att,
 }
 
-/// Lines of code to be timed.
 #[derive(Clone, Debug)]
 pub struct Lines {
     /// The code that is repeated.
     pub asm: String,
     /// The code that is run once before.
     pub init: String,
-    /// The syntax of `asm` and `init`.
     pub syntax: Syntax,
     /// Number of copies in the shorter loop.
     pub unroll: u32,
@@ -228,8 +225,7 @@ impl Lines {
             format!("mov eax, {STATE}\nxor edx, edx\n{instruction} [rip + .Lstate]\n")
         };
         let registers = |line: &dyn Fn(usize, &str) -> String| -> String {
-            let each = REGISTERS.iter().enumerate();
-            each.map(|(place, name)| line(8 * place, name)).collect()
+            REGISTERS.iter().enumerate().map(|(place, name)| line(8 * place, name)).collect()
         };
         let load = registers(&|at, name| format!("mov {name}, [rip + .Lregisters + {at}]\n"));
         let store = registers(&|at, name| format!("mov [rip + .Lregisters + {at}], {name}\n"));

@@ -60,7 +60,6 @@ pub struct Row {
     pub time: Result<Time, String>,
 }
 
-/// The time of a repetition.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Time {
     /// Ticks of the time-stamp counter: the two ends of the interval.
@@ -110,9 +109,6 @@ struct Plan {
 }
 
 /// Times all rows of `subject` in `bytes` of memory, and counts the events that can be counted.
-///
-/// # Errors
-/// If there is no memory for the code or for its data.
 pub fn measure(
     subject: &Subject,
     bytes: usize,
@@ -141,8 +137,7 @@ pub fn measure(
         for (index, plan) in plans.iter().enumerate() {
             let less = plan.less.iter().map(|(setup, _)| setup);
             for (part, setup) in std::iter::once(&plan.with).chain(less).enumerate() {
-                let case = setup.case(index, part);
-                points.extend(rig.measure(&case));
+                points.extend(rig.measure(&setup.case(index, part)));
             }
         }
     }
@@ -158,8 +153,7 @@ pub fn measure(
     let rows = plans.iter().enumerate().map(|(index, plan)| {
         let unit = |unit: Unit| -> Result<Interval, String> {
             let value = |part| {
-                let value = of(index, part)?.interval(unit, session.rate);
-                value.map_err(|reason| reason.to_string())
+                of(index, part)?.interval(unit, session.rate).map_err(|reason| reason.to_string())
             };
             match &plan.less {
                 None => value(0),
@@ -259,8 +253,7 @@ fn counts(
         };
         Ok(Count { value: ends(value), counted })
     };
-    let names = counted.names().enumerate();
-    names.map(|(index, name)| (name.to_owned(), each(index))).collect()
+    counted.names().enumerate().map(|(index, name)| (name.to_owned(), each(index))).collect()
 }
 
 /// What is flushed from the caches before a repetition.
@@ -365,10 +358,7 @@ mod tests {
 
     #[test]
     fn a_time_that_may_be_negative_is_lost_unless_it_is_known_well() {
-        let lost = |lo, hi, is_warm| {
-            let time = Time { ticks: [lo, hi], cycles: None };
-            time.is_lost(5.0, is_warm)
-        };
+        let lost = |lo, hi, is_warm| Time { ticks: [lo, hi], cycles: None }.is_lost(5.0, is_warm);
         assert!(lost(-4190.0, 96.0, false), "negative");
         assert!(lost(-3.0, 4.0, false), "a warm repetition takes 5");
         assert!(!lost(-1.0, 2.0, false));

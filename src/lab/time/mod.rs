@@ -24,7 +24,6 @@ use crate::stats::Interval;
 use measure::{Found, Row, measure};
 use object::Object;
 
-/// Code to be timed.
 #[derive(Debug)]
 pub struct Subject {
     /// The lines of code, or the name of the function.
@@ -60,8 +59,7 @@ impl Subject {
         assemble::text(&lines.named(1))?;
         assemble::text(&lines.named(2))
             .context("it is copied: labels have to be numbers (1: ... jnz 1b)")?;
-        let extended = std::is_x86_feature_detected!("xsave");
-        let object = assemble::text(&lines.driver(extended))?;
+        let object = assemble::text(&lines.driver(std::is_x86_feature_detected!("xsave")))?;
         let object = Object::read(&object)?.whole()?;
         let at = |name| object.entry(name);
         let kind = Kind::Lines {
@@ -101,7 +99,6 @@ impl Subject {
 pub struct Bounds {
     /// Size of its memory in bytes, a multiple of the line size.
     pub memory: usize,
-    /// The page size of the memory.
     pub pages: Pages,
     /// The maximum time for the whole measurement.
     pub timeout: Duration,
@@ -224,8 +221,7 @@ impl Timing {
     }
 
     fn times(&self) -> Sheet {
-        let headings = ["per repetition", "core cycles", "ns"];
-        let mut sheet = Sheet::new("Time", &headings);
+        let mut sheet = Sheet::new("Time", &["per repetition", "core cycles", "ns"]);
         for Row { name, time } in &self.found.rows {
             let [cycles, nanos] = match time {
                 Ok(time) => [

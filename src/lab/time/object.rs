@@ -86,9 +86,6 @@ impl Kind {
 
 impl Object {
     /// Reads an object file for x86-64.
-    ///
-    /// # Errors
-    /// If the bytes are not such a file.
     pub fn read(bytes: &[u8]) -> Result<Object> {
         let file = match object::File::parse(bytes) {
             Ok(file) => file,
@@ -248,8 +245,7 @@ impl Object {
     fn part(&self, starts: &[u64], place: u64) -> (u64, u64) {
         let next = starts.partition_point(|start| *start <= place);
         let start = next.checked_sub(1).map_or(0, |before| starts[before]);
-        let stated = self.ends.get(&start).copied();
-        let end = stated.or_else(|| starts.get(next).copied());
+        let end = self.ends.get(&start).copied().or_else(|| starts.get(next).copied());
         (start, end.unwrap_or(u64::MAX))
     }
 
@@ -268,8 +264,7 @@ impl Object {
         if let Some(place) = found.filter(|place| *place < self.code.len() as u64) {
             return Ok(place as usize);
         }
-        let known = self.symbols.iter();
-        let known = known.filter(|(_, place)| **place < self.code.len() as u64);
+        let known = self.symbols.iter().filter(|(_, place)| **place < self.code.len() as u64);
         let mut names: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         match names[..] {
@@ -286,9 +281,6 @@ impl Object {
     }
 
     /// Copies the object into memory of this process, which is first writable, then executable, never both.
-    ///
-    /// # Errors
-    /// If the memory or its permission is refused.
     pub fn place(&self) -> Result<Code, CodeError> {
         let start = data_start(&self.code) as usize;
         let data = self.data.len();

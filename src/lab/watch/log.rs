@@ -8,7 +8,6 @@ use super::timeline::Timeline;
 use crate::lab::record::{EndLine, Line, Record, RoundLine};
 use crate::lab::run::{MovedRecord, Recorder};
 
-/// Maximum number of rounds that a record keeps.
 const MOST_ROUNDS: usize = 1000;
 
 /// Maximum size of a record in bytes, besides its last round and its end.
@@ -25,7 +24,6 @@ pub const MOST_POINTS: usize = 1000;
 pub struct Log {
     /// The lines in the file.
     pub record: Record,
-    /// The figures of the record.
     pub(crate) timeline: Timeline,
     /// `None` after the record could not be rewritten.
     recorder: Option<Recorder>,
@@ -42,15 +40,11 @@ impl Log {
         Ok((log, aside))
     }
 
-    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         self.recorder.as_ref().map_or(Path::new(""), Recorder::path)
     }
 
     /// Adds a round, and thins the record if it is then too large.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn add(&mut self, round: RoundLine) -> Result<()> {
         let line = Line::Round(Box::new(round.clone()));
         self.record.rounds.push(round);
@@ -78,9 +72,6 @@ impl Log {
     }
 
     /// Writes the end line.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn end(&mut self, end: EndLine) -> Result<()> {
         self.record.end = Some(end.clone());
         if let Some(recorder) = &mut self.recorder {
@@ -99,8 +90,7 @@ fn thinned(rounds: Vec<RoundLine>, outside: impl Fn(usize) -> bool) -> Vec<Round
         let other = second <= last && outside(second) && !outside(first);
         index == last || index == if other { second } else { first }
     };
-    let rounds = rounds.into_iter().enumerate();
-    let left = rounds.filter(|(index, _)| kept(*index));
+    let left = rounds.into_iter().enumerate().filter(|(index, _)| kept(*index));
     left.map(|(_, round)| round).collect()
 }
 

@@ -27,17 +27,13 @@ use crate::os::clock::pause;
 use crate::recorded::machine_of;
 use screen::Live;
 
-/// The default folder of a watch.
 pub const OUT: &str = "linefill-watch";
 
 /// The longest sleep before the next check whether to stop.
 const NAP: Duration = Duration::from_millis(50);
 
-/// The inputs of a watch.
 pub(crate) struct Watch<'a> {
-    /// The session in which the watch measures.
     pub session: &'a Session,
-    /// The experiments to measure.
     pub experiments: &'a [&'static Experiment],
     /// Time from the start of a round to the start of the next.
     pub every: Duration,
@@ -45,7 +41,6 @@ pub(crate) struct Watch<'a> {
     pub rounds: Option<u64>,
     /// The time after which no round begins; `None` if time does not end the watch.
     pub time: Option<Duration>,
-    /// The folder of the record.
     pub out: PathBuf,
     /// Whether to print every round.
     pub aloud: bool,
@@ -53,11 +48,8 @@ pub(crate) struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The result of a watch.
 pub(crate) struct Watched {
-    /// The record.
     pub record: Record,
-    /// Path of the record.
     pub path: PathBuf,
     /// Path of the page; `None` if there was no round.
     pub page: Option<PathBuf>,
@@ -93,8 +85,7 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
         );
     }
     let mut record = Record::new(header);
-    let ladder = ladder.into_iter();
-    record.points = ladder.map(|point| PointLine::new(MACHINE, 0, point)).collect();
+    record.points = ladder.into_iter().map(|point| PointLine::new(MACHINE, 0, point)).collect();
     let (mut log, aside) = Log::create(&watch.out, record)?;
     if let Some(MovedRecord { record, .. }) = aside {
         tell(format_args!("the earlier record is now {}", record.display()));
@@ -135,8 +126,7 @@ fn follow(watch: &Watch<'_>, rounds: &mut Rounds<'_>, log: &mut Log) -> Result<(
         })?;
         // A lost reader must not end the measurement: only an error at the end is reported.
         live = live.and_then(|mut live| {
-            let shown = live.round(&log.timeline, took.as_secs_f64());
-            shown.is_ok().then_some(live)
+            live.round(&log.timeline, took.as_secs_f64()).is_ok().then_some(live)
         });
         // A round that takes too long delays the next round. No later round makes up for it.
         due = (due + watch.every).max(Instant::now());
@@ -167,9 +157,6 @@ fn sleep_until(due: Instant, stop: &AtomicBool) -> bool {
 }
 
 /// Writes the page of a watch's record.
-///
-/// # Errors
-/// If the file cannot be written.
 pub(crate) fn write_page(
     record: &Record,
     timeline: &Timeline,

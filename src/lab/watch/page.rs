@@ -27,7 +27,6 @@ const DRAWN: usize = 300;
 /// Maximum number of rows of the table of values outside.
 const ROWS: usize = 100;
 
-/// Renders the page.
 pub(super) fn render(record: &Record, timeline: &Timeline) -> String {
     let machine = machine_name(record).to_string();
     let parts = parts(timeline);
@@ -51,10 +50,8 @@ fn parts(timeline: &Timeline) -> Vec<(&str, Vec<&TrackedFigure>)> {
     grouped(figures.filter_map(|of| of.spread().map(|_| (of.id.as_str(), of))))
 }
 
-/// Returns the title of a section.
 fn title<'a>(figures: &[&'a TrackedFigure]) -> &'a str {
-    let experiment = figures.first().and_then(|of| of.experiment);
-    experiment.map_or("The clock of the core", |of| of.title)
+    figures.first().and_then(|of| of.experiment).map_or("The clock of the core", |of| of.title)
 }
 
 fn contents(parts: &[(&str, Vec<&TrackedFigure>)]) -> Markup {
@@ -203,8 +200,7 @@ fn chosen<'a>(figures: &[&'a TrackedFigure]) -> Vec<&'a TrackedFigure> {
         return figures.to_vec();
     }
     let furthest = |of: &TrackedFigure| {
-        let scores = of.outside().into_iter().map(|out| out.score.abs());
-        scores.fold(0.0, f64::max)
+        of.outside().into_iter().map(|out| out.score.abs()).fold(0.0, f64::max)
     };
     let mut scored: Vec<(usize, f64)> = figures
         .iter()
@@ -307,8 +303,7 @@ fn thinned(values: Vec<Value>, median: f64) -> Vec<Value> {
     let each = values.len().div_ceil(DRAWN).max(1);
     let far = |value: &Value| (value.mid - median).abs();
     let columns = values.chunks(each);
-    let furthest = columns.filter_map(|of| of.iter().max_by(|a, b| far(a).total_cmp(&far(b))));
-    furthest.copied().collect()
+    columns.filter_map(|of| of.iter().max_by(|a, b| far(a).total_cmp(&far(b)))).copied().collect()
 }
 
 /// Renders a table of the distribution of each figure of an experiment.
@@ -351,8 +346,7 @@ mod tests {
             "1 of 40 rounds have a figure outside",
             " The chart shows 5 of ",
         ] {
-            let there = page.contains(part);
-            assert_eq!(there, part != "seconds since 2025", "{part}");
+            assert_eq!(page.contains(part), part != "seconds since 2025", "{part}");
         }
         let quiet = planted(40, |_| 1.0);
         let page = render(&quiet, &Timeline::of(&quiet));

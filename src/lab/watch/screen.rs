@@ -42,16 +42,12 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Creates the output on the standard output.
     pub fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
         Live { terminal: io::stdout().is_terminal() && !dumb, lines: 0 }
     }
 
     /// Prints the last round.
-    ///
-    /// # Errors
-    /// If the output cannot be written.
     pub fn round(&mut self, timeline: &Timeline, took: f64) -> Result<()> {
         if !self.terminal {
             return say(&plain(timeline, took));
@@ -186,17 +182,12 @@ fn line(values: &[f64], median: f64, columns: usize) -> String {
 /// Maximum number of rows of each table in a terminal. JSON and the report have all.
 const SUMMARY_ROWS: usize = 20;
 
-/// The summary of a watch's record.
 pub(crate) struct WatchSummary<'a> {
     /// The command: `linefill watch`.
     pub command: &'static str,
-    /// The record.
     pub record: &'a Record,
-    /// The figures of the record.
     pub timeline: &'a Timeline,
-    /// Path of the record.
     pub path: PathBuf,
-    /// Path of the page, if there is one.
     pub page: Option<PathBuf>,
 }
 

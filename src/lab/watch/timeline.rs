@@ -19,7 +19,6 @@ const CLOCK: &str = "core clock";
 #[derive(Debug)]
 pub(crate) struct Timeline {
     machine: Machine,
-    /// The time of each round.
     pub times: Vec<Time>,
     /// The figures, in the order in which they first occur.
     pub figures: Vec<TrackedFigure>,
@@ -29,10 +28,8 @@ pub(crate) struct Timeline {
 /// Experiment, series, position and unit.
 type Key = (String, String, u64, &'static str);
 
-/// The time of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Time {
-    /// The number of the round.
     pub number: u64,
     /// Seconds since 1970.
     pub started: u64,
@@ -45,13 +42,11 @@ pub(crate) struct Time {
 pub(crate) struct TrackedFigure {
     /// The experiment; `None` for the core clock.
     pub experiment: Option<&'static Experiment>,
-    /// The experiment's id.
     pub id: String,
     /// The series.
     pub label: String,
     /// The horizontal axis of the experiment's chart, if the chart draws the points themselves.
     pub axis: Option<AxisView>,
-    /// The unit of the values.
     pub unit: &'static str,
     /// The position on the axis, and the values. `host` of a value is the index of its round.
     pub figure: Figure,
@@ -62,14 +57,11 @@ pub(crate) struct TrackedFigure {
 pub(crate) struct Outside {
     /// The index of the round.
     pub round: usize,
-    /// The value.
     pub value: f64,
-    /// The modified z-score of the value.
     pub score: f64,
 }
 
 impl Timeline {
-    /// Collects the figures of a record.
     pub fn of(record: &Record) -> Self {
         let ladder = points_of(&record.points, MACHINE);
         let mut timeline = Timeline {
@@ -84,7 +76,6 @@ impl Timeline {
         timeline
     }
 
-    /// Adds a round.
     pub fn add(&mut self, round: &RoundLine) {
         self.times.push(Time { number: round.number, started: round.started, at: round.at });
         self.clock(round);
@@ -116,8 +107,7 @@ impl Timeline {
     /// chart shows. Curves computed from several points are left out: their positions differ from round to
     /// round.
     fn points(&mut self, experiment: &'static Experiment, points: &[Point]) {
-        let evidence = Evidence::new(&self.machine, points, experiment.unit());
-        let curves = (experiment.curves)(&evidence);
+        let curves = (experiment.curves)(&Evidence::new(&self.machine, points, experiment.unit()));
         let rate = self.machine.rate;
         for point in points {
             let drawn = experiment.plot.and_then(|plot| {
@@ -134,8 +124,7 @@ impl Timeline {
                 .or_else(|| in_unit(experiment.unit()))
                 .or_else(|| in_unit(Unit::Nanoseconds));
             let Some((unit, value)) = value else { continue };
-            let counted = matches!(point.state, State::Counted(_));
-            let unit = if counted { "" } else { unit.label() };
+            let unit = if matches!(point.state, State::Counted(_)) { "" } else { unit.label() };
             let mut follow = |label: String, unit, value| {
                 let found = TrackedFigure {
                     experiment: Some(experiment),
@@ -177,8 +166,7 @@ impl Timeline {
 
     /// Returns the indices of the rounds in which at least one figure is outside.
     pub fn rounds_outside(&self) -> BTreeSet<usize> {
-        let outside = self.figures.iter().flat_map(TrackedFigure::outside);
-        outside.map(|of| of.round).collect()
+        self.figures.iter().flat_map(TrackedFigure::outside).map(|of| of.round).collect()
     }
 }
 
@@ -216,7 +204,6 @@ impl TrackedFigure {
         self.unit.strip_suffix(" per operation").unwrap_or(self.unit)
     }
 
-    /// Returns the name of the figure: `X16 read, 4 MiB`.
     pub fn name(&self) -> String {
         let place = self.place();
         let id = self.experiment.map_or_else(String::new, |of| format!("{} ", of.id));
@@ -326,8 +313,7 @@ mod tests {
     fn a_few_figures_are_the_ends_of_their_series() {
         let timeline = Timeline::of(&planted(1, |_| 1.0));
         let names = |most| -> Vec<String> {
-            let few = some(&timeline.figures, most);
-            few.iter().map(|of| of.name()).collect()
+            some(&timeline.figures, most).iter().map(|of| of.name()).collect()
         };
         assert_eq!(names(1000).len(), timeline.figures.len());
         let ends = ["core clock", "D14 NPAD=0, 4 KiB", "D14 NPAD=0, 256 MiB"];

@@ -23,7 +23,6 @@ const BETWEEN_RUNS: f64 = 0.01;
 /// A function that both sources have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
-    /// Name of the function.
     pub name: String,
     /// The first source's value, and the other's.
     pub values: [Value; 2],
@@ -79,11 +78,7 @@ impl Pair {
     /// Returns the logarithms of two factors between the values: the least one that the interval of the
     /// ratio allows, and that of the values.
     fn effect(&self) -> (f64, f64) {
-        let sure = self.ratio.map_or(0.0, |ratio| match ratio {
-            Interval { lo, .. } if lo > 1.0 => lo.ln(),
-            Interval { hi, .. } if hi < 1.0 => -hi.ln(),
-            _ => 0.0,
-        });
+        let sure = difference::surely(self.ratio).ln();
         (sure, self.times().map_or(0.0, |times| times.ln().abs()))
     }
 }
@@ -133,7 +128,6 @@ struct Judged {
     skipped: Vec<String>,
 }
 
-/// Compares the functions of `other` with those of `first`.
 pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
     let named = |source: &Source, name: &str| {
         let place = source.functions.binary_search_by(|of| of.name.as_str().cmp(name));
@@ -143,8 +137,7 @@ pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
         let own = of.functions.iter().filter(|of| named(beside, &of.name).is_none());
         own.map(|of| of.name.clone()).collect()
     };
-    let both = first.functions.iter();
-    let both = both.filter_map(|of| Some(Pair::of(of, &named(other, &of.name)?)));
+    let both = first.functions.iter().filter_map(|of| Some(Pair::of(of, &named(other, &of.name)?)));
     let mut pairs: Vec<Pair> = both.collect();
     order::by(&mut pairs, |a, b| {
         let ((sure, seems), (sure_of_b, seems_of_b)) = (a.effect(), b.effect());
@@ -168,8 +161,7 @@ impl Functions {
     pub fn judge(&mut self, gates: &[FunctionGate]) -> Result<(), GateError> {
         for gate in gates {
             let (mut failures, mut skipped, mut looked_at) = (Vec::new(), Vec::new(), 0);
-            let matching = self.pairs.iter();
-            for pair in matching.filter(|pair| gate.pattern.matches(&pair.name)) {
+            for pair in self.pairs.iter().filter(|pair| gate.pattern.matches(&pair.name)) {
                 let Some(beyond) = pair.beyond(gate) else {
                     skipped.push(pair.name.clone());
                     continue;
@@ -190,7 +182,6 @@ impl Functions {
         Ok(())
     }
 
-    /// Returns whether all gates passed.
     pub fn passed(&self) -> bool {
         self.judged.iter().all(|judged| judged.failures.is_empty())
     }
@@ -226,8 +217,7 @@ impl Functions {
     fn sheet(&self) -> Sheet {
         let [first, other] = &self.names;
         let title = format!("{other} over {first}");
-        let headings = ["function", "first", "other", "", "other over first"];
-        let mut sheet = Sheet::new(&title, &headings);
+        let mut sheet = Sheet::new(&title, &["function", "first", "other", "", "other over first"]);
         for pair in &self.pairs {
             let with_unit = |value| format!("{value} {}", pair.unit).trim_end().to_owned();
             let [before, now] = pair.values.map(with_unit);
@@ -309,8 +299,9 @@ impl Output for Functions {
     }
 
     fn checks(&self) -> Vec<Check> {
-        let verdicts = self.judged.iter().zip(self.verdicts());
-        verdicts
+        self.judged
+            .iter()
+            .zip(self.verdicts())
             .map(|(judged, text)| Check {
                 group: "gates".to_owned(),
                 name: judged.gate.text.clone(),

@@ -15,7 +15,6 @@ pub const NEW: &str = "new";
 /// Maximum nesting depth of benchmarks in Criterion's folder: group, function and value, with some reserve.
 const DEPTH: usize = 8;
 
-/// Maximum size of a file in bytes.
 const MOST: u64 = 64 << 20;
 
 /// A value with its 95 % interval.
@@ -23,7 +22,6 @@ const MOST: u64 = 64 << 20;
 pub struct Value {
     /// The value itself. A median need not lie in the middle of its interval.
     pub at: f64,
-    /// The interval.
     pub range: Interval,
 }
 
@@ -33,12 +31,10 @@ impl core::fmt::Display for Value {
     }
 }
 
-/// The timing of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// Name, which identifies the function in both sources.
     pub name: String,
-    /// The value.
     pub value: Value,
     /// The unit of the value; empty if it is unknown, because Criterion does not store it.
     pub unit: &'static str,
@@ -49,7 +45,6 @@ pub struct Function {
 /// All timings of a file or a folder.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Path of the file or folder.
     pub name: String,
     /// The functions, sorted by name.
     pub functions: Vec<Function>,
@@ -122,8 +117,7 @@ fn in_folder(
     if depth == 0 {
         return Ok(());
     }
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    for entry in entries {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry.with_context(|| folder.display().to_string())?;
         // Links are not followed, because they may form a cycle.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -134,8 +128,7 @@ fn in_folder(
 }
 
 fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
-    let of: Estimates = json(estimates)?;
-    let Estimate { point_estimate, confidence_interval } = of.median;
+    let Estimate { point_estimate, confidence_interval } = json::<Estimates>(estimates)?.median;
     let Confidence { lower_bound, upper_bound } = confidence_interval;
     let id = estimates.with_file_name("benchmark.json");
     let id: Id = json(&id)?;

@@ -21,9 +21,6 @@ const MOST_MEMBERS: usize = 1 << 17;
 
 impl<'a> Types<'_, 'a> {
     /// Returns the type at `at` with its members.
-    ///
-    /// # Errors
-    /// If the debug information is damaged.
     pub(super) fn aggregate(&self, at: At, depth: u32) -> Result<Rc<Aggregate>> {
         if let Some(known) = self.aggregates.borrow().get(&at) {
             return Ok(Rc::clone(known));
@@ -44,8 +41,7 @@ impl<'a> Types<'_, 'a> {
 
     /// Returns the number of members of a type, including nested members, as they are printed.
     pub(super) fn members_within(&self, aggregate: &Rc<Aggregate>) -> usize {
-        let members = self.members.borrow();
-        *members.get(&Rc::as_ptr(aggregate)).unwrap_or(&1)
+        *self.members.borrow().get(&Rc::as_ptr(aggregate)).unwrap_or(&1)
     }
 
     /// Returns 1 for the member itself, plus the number of members of its type.
@@ -72,8 +68,7 @@ impl<'a> Types<'_, 'a> {
             variants: Vec::new(),
             values: Vec::new(),
         };
-        let unit = self.program.unit(at.unit)?;
-        let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+        let mut tree = self.program.unit(at.unit)?.entries_tree(Some(UnitOffset(at.offset)))?;
         let mut children = tree.root()?.children();
         while let Some(child) = children.next()? {
             self.note(child.entry())?;
@@ -106,8 +101,7 @@ impl<'a> Types<'_, 'a> {
         let mut members = 0;
         let variants = built.variants.iter_mut().flat_map(|variant| &mut variant.members);
         for member in built.members.iter_mut().chain(variants) {
-            let within = self.within(member);
-            if members + within > MOST_MEMBERS {
+            if members + self.within(member) > MOST_MEMBERS {
                 member.inner = None;
             }
             members += self.within(member);
@@ -133,8 +127,7 @@ impl<'a> Types<'_, 'a> {
         let natural = target.map_or(Ok(1), |target| self.align(target, depth))?;
         let artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
         let table = name.as_deref().is_some_and(|name| name.starts_with("_vptr"));
-        let bits = number(entry.attr(gimli::DW_AT_bit_size));
-        let bits = bits.map(bounded).transpose()?;
+        let bits = number(entry.attr(gimli::DW_AT_bit_size)).map(bounded).transpose()?;
         let (elements, inner) = self.inside(target, depth)?;
         Ok(Some(Member {
             type_name: self.spell(target, "", of.language),
@@ -214,8 +207,7 @@ impl<'a> Types<'_, 'a> {
                 (Some(offset), _) => offset,
                 // DWARF 2 states an offset only as an expression, `DW_OP_plus_uconst`.
                 (None, Some(expression)) => {
-                    let encoding = self.program.unit(unit)?.encoding();
-                    let mut operations = expression.operations(encoding);
+                    let mut operations = expression.operations(self.program.unit(unit)?.encoding());
                     match operations.next() {
                         Ok(Some(gimli::Operation::PlusConstant { value })) => value,
                         _ => return Ok(None),

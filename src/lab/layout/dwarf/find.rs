@@ -57,7 +57,7 @@ impl<'a> Types<'_, 'a> {
         if by_path.len() > 1 && !wanted.is_glob() {
             bail!(
                 "`{}` is ambiguous: {}. Say more of the name, or use a glob to see them all",
-                wanted.text(),
+                wanted.text,
                 some(by_path.keys())
             );
         }
@@ -152,9 +152,6 @@ impl<'a> Types<'_, 'a> {
     /// Calls `visit` with every type with members or values that `wanted` matches, or with every such type
     /// if `wanted` is empty. The variants of a type are part of it, and are left out unless a name is theirs.
     /// Returns the results in the order of the types' names, and equal results for one name only once.
-    ///
-    /// # Errors
-    /// If no type matches, or the debug information is damaged.
     pub fn all<T: PartialEq>(
         &self,
         wanted: &[Wanted],
@@ -219,7 +216,7 @@ impl<'a> Types<'_, 'a> {
                 }
             }
         }
-        let text = wanted.text();
+        let text = &wanted.text;
         if near.is_empty() {
             return Ok(anyhow!(
                 "the debug information has no types; it may have only line numbers (-g1, `debug = \
@@ -256,14 +253,10 @@ fn some<'n>(names: impl Iterator<Item = &'n String>) -> String {
 
 impl<'a> Types<'_, 'a> {
     /// Returns the contents of the variables at `addresses`. Addresses without debug information are absent.
-    ///
-    /// # Errors
-    /// If the debug information is damaged.
     pub fn variables(&self, addresses: &[u64]) -> Result<HashMap<u64, Contents>> {
         let mut found = HashMap::new();
         for unit_at in self.program.units() {
-            let unit = self.program.unit(unit_at)?;
-            let mut entries = unit.entries_raw(None)?;
+            let mut entries = self.program.unit(unit_at)?.entries_raw(None)?;
             let mut places: Vec<(u64, usize)> = Vec::new();
             while !entries.is_empty() {
                 let UnitOffset(offset) = entries.next_offset();
@@ -285,8 +278,7 @@ impl<'a> Types<'_, 'a> {
                 }
             }
             for (address, offset) in places {
-                let at = At { unit: unit_at, offset };
-                if let Some(contents) = self.contents(at)? {
+                if let Some(contents) = self.contents(At { unit: unit_at, offset })? {
                     found.insert(address, contents);
                 }
             }

@@ -27,7 +27,6 @@ use super::file::{Opened, Slice, Work};
 /// The place of a debugging information entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct At {
-    /// The unit that contains the entry.
     pub unit: UnitAt,
     /// Offset in bytes from the start of the unit.
     pub offset: usize,
@@ -54,7 +53,6 @@ pub(super) struct Program<'a> {
     sources: Vec<Source<'a>>,
     /// Index of the source that the others refer to as the shared (supplementary) file.
     shared: Option<usize>,
-    /// Types by signature.
     signatures: HashMap<DebugTypeSignature, At>,
     /// Largest alignment of a base type, in bytes.
     pub widest: u64,
@@ -64,9 +62,6 @@ pub(super) struct Program<'a> {
 
 impl<'a> Program<'a> {
     /// Reads the headers of the units of all files.
-    ///
-    /// # Errors
-    /// If they are damaged, or the budget for reading is exhausted.
     pub fn new(opened: &'a Opened) -> Result<Self> {
         let mut program = Program {
             sources: Vec::new(),
@@ -107,10 +102,9 @@ impl<'a> Program<'a> {
             match wanted {
                 Some(wanted) => {
                     for id in wanted {
-                        package
-                            .find_cu(*id, &parent)?
-                            .map(|dwarf| program.add(dwarf))
-                            .transpose()?;
+                        if let Some(dwarf) = package.find_cu(*id, &parent)? {
+                            program.add(dwarf)?;
+                        }
                     }
                 }
                 None => {
@@ -154,9 +148,6 @@ impl<'a> Program<'a> {
     }
 
     /// Returns a unit, which is read at the first call.
-    ///
-    /// # Errors
-    /// If the unit is damaged, or the budget for reading is exhausted.
     pub fn unit(&self, at: UnitAt) -> Result<&Unit<Slice<'a>>> {
         let source = &self.sources[at.source];
         let cell = &source.units[at.unit];
@@ -172,7 +163,6 @@ impl<'a> Program<'a> {
         &self.opened.work
     }
 
-    /// Returns whether the byte order is little-endian.
     pub fn is_little(&self) -> bool {
         self.endian == RunTimeEndian::Little
     }
@@ -223,7 +213,6 @@ pub(super) struct Scopes<'a> {
 pub(super) struct Node<'a> {
     /// Offset in bytes from the start of the unit.
     pub offset: usize,
-    /// Tag of the entry.
     pub tag: DwTag,
     /// Whether the entry is a type that is defined, and not only declared.
     pub defined: bool,
@@ -237,9 +226,6 @@ pub(super) struct Node<'a> {
 
 impl<'a> Scopes<'a> {
     /// Reads all entries of a unit once.
-    ///
-    /// # Errors
-    /// If the unit is damaged, or the budget for reading is exhausted.
     pub fn of(program: &Program<'a>, at: UnitAt) -> Result<Self> {
         let unit = program.unit(at)?;
         let dwarf = program.dwarf(at);
@@ -320,7 +306,6 @@ impl<'a> Scopes<'a> {
         self.nodes.iter().filter(|node| is_aggregate(node.tag))
     }
 
-    /// Returns the node at an offset in the unit.
     pub fn node(&self, offset: usize) -> Option<&Node<'a>> {
         let index = self.nodes.binary_search_by_key(&offset, |node| node.offset);
         index.ok().map(|index| &self.nodes[index])

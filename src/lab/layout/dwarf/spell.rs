@@ -124,8 +124,7 @@ impl Types<'_, '_> {
 
     fn parameters(&self, at: At, language: Language, depth: u32) -> String {
         let read = || -> gimli::Result<Vec<String>> {
-            let unit = self.program.unit(at.unit)?;
-            let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+            let mut tree = self.program.unit(at.unit)?.entries_tree(Some(UnitOffset(at.offset)))?;
             let mut children = tree.root()?.children();
             let mut found = Vec::new();
             while let Some(child) = children.next()? {

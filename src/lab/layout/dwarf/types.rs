@@ -62,7 +62,6 @@ pub struct Types<'p, 'a> {
 }
 
 impl<'p, 'a> Types<'p, 'a> {
-    /// Creates a reader, which has not read anything yet.
     pub fn new(program: &'p Program<'a>) -> Self {
         Types {
             program,
@@ -78,7 +77,6 @@ impl<'p, 'a> Types<'p, 'a> {
         }
     }
 
-    /// Returns the scopes of a unit.
     pub fn scopes(&self, unit: UnitAt) -> gimli::Result<Rc<Scopes<'a>>> {
         if let Some(scopes) = self.scopes.borrow().get(&unit) {
             return Ok(Rc::clone(scopes));
@@ -101,7 +99,6 @@ impl<'p, 'a> Types<'p, 'a> {
         self.aligns.borrow_mut().retain(|at, _| at.unit != unit);
     }
 
-    /// Returns the full name of an entry.
     pub fn path(&self, at: At) -> Option<String> {
         self.path_below(at, 0)
     }
@@ -158,8 +155,8 @@ impl<'p, 'a> Types<'p, 'a> {
 
     /// Returns an attribute's text.
     pub(super) fn text(&self, unit: UnitAt, value: AttributeValue<Slice<'a>>) -> Option<String> {
-        let text = self.program.dwarf(unit).attr_string(self.program.unit(unit).ok()?, value);
-        let text = text.ok()?;
+        let text =
+            self.program.dwarf(unit).attr_string(self.program.unit(unit).ok()?, value).ok()?;
         self.program.work().spend(text.len() as u64).ok()?;
         Some(plain::word(&text.to_string_lossy()).into_owned())
     }
@@ -353,8 +350,7 @@ impl<'p, 'a> Types<'p, 'a> {
     /// Returns the lengths of an array's dimensions, outermost first. A dimension of unstated length has
     /// length 0.
     pub(super) fn dimensions(&self, at: At) -> gimli::Result<Vec<u64>> {
-        let unit = self.program.unit(at.unit)?;
-        let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+        let mut tree = self.program.unit(at.unit)?.entries_tree(Some(UnitOffset(at.offset)))?;
         let mut children = tree.root()?.children();
         let mut lengths = Vec::new();
         while let Some(child) = children.next()? {

@@ -28,7 +28,6 @@ use object::{
 /// An object file: a program, a shared library, a compiler's output, or a file with debug information.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Path of the file.
     pub path: PathBuf,
     map: Rc<Mmap>,
     budget: Budget,
@@ -71,12 +70,10 @@ impl Image {
         self.object().expect("it was parsed when it was opened")
     }
 
-    /// Returns all bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }
 
-    /// Returns the byte order.
     pub fn endian(&self) -> RunTimeEndian {
         if self.parsed().is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big }
     }
@@ -91,7 +88,6 @@ impl Image {
         self.parsed().section_by_name(name).is_some()
     }
 
-    /// Returns the build id.
     pub fn build_id(&self) -> Option<Vec<u8>> {
         Some(self.parsed().build_id().ok().flatten()?.to_vec())
     }
@@ -113,9 +109,6 @@ impl Image {
 
     /// Returns the sections that types are read from: those of split files (`.dwo`) if `split`, else those
     /// with plain names.
-    ///
-    /// # Errors
-    /// If a section cannot be read or unpacked.
     pub fn sections(&self, split: bool) -> Result<DwarfSections<Bytes>> {
         let object = self.parsed();
         DwarfSections::load(|id| match needed(id) {
@@ -126,9 +119,6 @@ impl Image {
 
     /// Returns the sections of a package of split files. All sections are needed, because the package's
     /// index divides each of them among the units.
-    ///
-    /// # Errors
-    /// If a section cannot be read or unpacked.
     pub fn package(&self) -> Result<DwarfPackageSections<Bytes>> {
         let object = self.parsed();
         DwarfPackageSections::load(|id| self.section(&object, id, true))
@@ -186,8 +176,7 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
         (b"\x1f\x8b", "compressed by gzip"),
         (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
     ];
-    let found = starts.iter().find(|(start, _)| bytes.starts_with(start));
-    found.map(|(_, what)| *what)
+    starts.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 
 /// Bytes that are part of a mapped file, or were unpacked from one.
@@ -195,7 +184,6 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
 pub enum Bytes {
     /// Part of a mapped file, which the system reads on access.
     Mapped(Rc<Mmap>, Range<usize>),
-    /// Bytes held in memory.
     Owned(Rc<[u8]>),
 }
 
@@ -235,16 +223,12 @@ const TIMES: u64 = 64;
 pub(super) struct Budget(Rc<Cell<u64>>);
 
 impl Budget {
-    /// Returns the budget of a file of this many bytes.
     pub(super) fn of_file(bytes: usize) -> Self {
         let times = (bytes as u64).saturating_mul(TIMES);
         Budget(Rc::new(Cell::new(times.saturating_add(ALWAYS))))
     }
 
     /// Takes `bytes` from the budget.
-    ///
-    /// # Errors
-    /// If fewer bytes are left.
     pub(super) fn take(&self, bytes: u64) -> Result<()> {
         let Some(left) = self.0.get().checked_sub(bytes) else {
             bail!(
@@ -302,9 +286,6 @@ fn read(from: impl Read, stated: u64) -> Result<Vec<u8>> {
 ///
 /// Every type unit has its own section, and these sections share one name. A reference into such a section
 /// is moved by the total size of the earlier sections of that name.
-///
-/// # Errors
-/// If a section cannot be unpacked, the budget is exhausted, or a relocation lies outside its section.
 pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>> {
     let mut all = Vec::new();
     let before = before(object);

@@ -29,7 +29,6 @@ pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 /// The sections of all files that belong to a binary.
 #[derive(Debug)]
 pub(super) struct Opened {
-    /// Byte order.
     pub endian: RunTimeEndian,
     /// Whether the binary is for 32-bit x86.
     pub i386: bool,
@@ -47,14 +46,12 @@ pub(super) struct Opened {
     pub package: Option<(DwarfPackageSections<Bytes>, Option<Vec<DwoId>>)>,
     /// Split files that could not be used, each with the reason.
     pub missing: Vec<String>,
-    /// The remaining budget for reading.
     pub work: Work,
 }
 
 /// The sections of the main file.
 #[derive(Debug)]
 pub(super) struct Main {
-    /// The sections.
     pub sections: DwarfSections<Bytes>,
     /// Whether the file is a split file (`.dwo`).
     pub split: bool,
@@ -175,10 +172,9 @@ impl Opened {
     fn open_one(&self, unit: &Skeleton, beside: &Path) -> Result<DwarfSections<Bytes>> {
         let stated = unit.dir.join(&unit.name);
         let moved = unit.name.file_name().map(|name| beside.join(name));
-        let path = [Some(stated.clone()), moved].into_iter().flatten();
-        let path = path.into_iter().find(|path| path.is_file());
-        let path = path.ok_or_else(|| anyhow!("{} is missing", stated.display()))?;
-        let sections = Image::open(&path)?.sections(true)?;
+        let path = [Some(&stated), moved.as_ref()].into_iter().flatten().find(|of| of.is_file());
+        let path = path.with_context(|| format!("{} is missing", stated.display()))?;
+        let sections = Image::open(path)?.sections(true)?;
         match self.dwo_id(&sections) {
             Ok(Some(id)) if id == unit.id => Ok(sections),
             _ => Err(anyhow!("{} is of another build", path.display())),
@@ -199,9 +195,6 @@ impl Opened {
 
     /// Returns the headers of all units, type units last. Abbreviation tables that several units share are
     /// read once.
-    ///
-    /// # Errors
-    /// If a header is damaged, or the budget is exhausted.
     pub fn headers<'a>(
         &self,
         dwarf: &mut Dwarf<Slice<'a>>,
@@ -235,9 +228,6 @@ impl Opened {
     }
 
     /// Reads a unit.
-    ///
-    /// # Errors
-    /// If the unit is damaged, or the budget is exhausted.
     pub fn unit<'a>(
         &self,
         dwarf: &Dwarf<Slice<'a>>,
@@ -253,7 +243,6 @@ impl Opened {
         Ok(unit)
     }
 
-    /// Returns a reader of `sections`.
     pub fn dwarf<'a>(&self, sections: &'a DwarfSections<Bytes>) -> Dwarf<Slice<'a>> {
         sections.borrow(|bytes| Slice::new(bytes, self.endian))
     }
@@ -282,7 +271,6 @@ const ENTRY: u64 = 32;
 const ATTRIBUTE: u64 = 16;
 
 impl Work {
-    /// Returns the budget of a file of this many bytes.
     pub(super) fn of_bytes(bytes: usize) -> Self {
         let times = (bytes as u64).saturating_mul(TIMES);
         Work { left: Cell::new(times.saturating_add(ALWAYS)), spent: Cell::new(false) }
@@ -307,9 +295,6 @@ impl Work {
     }
 
     /// Takes the cost of an entry with this many attributes.
-    ///
-    /// # Errors
-    /// As for [`spend`](Self::spend).
     pub(super) fn entry(&self, attributes: usize) -> gimli::Result<()> {
         self.spend(ENTRY + ATTRIBUTE * attributes as u64)
     }
