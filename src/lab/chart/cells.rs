@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::marks::{Path, group, lane_name, px, width, wrapped};
 use super::scale::Scale;
-use super::{AxisView, Drawing, Series, Value, heading, number, place};
+use super::{AxisView, Drawing, Owner, Series, Value, heading, number, place};
 use crate::order::greatest_first;
 
 /// Number of colours that `chart.css` has for values, from low to high.
@@ -38,14 +38,12 @@ pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
     // If values differ by more than a factor of 8, the colours follow the ratios of the values.
     let axis = AxisView { log: lo > 0.0 && hi > 8.0 * lo, ..drawing.y.clone() };
     let height = Scale::of_values(&axis, points.iter(), 0.0, 1.0);
-    let maps: Vec<Markup> = (0..drawing.owners.len())
-        .filter_map(|owner| {
-            let of_owner = drawing.series.iter().filter(|series| series.owner == owner);
-            let series: Vec<Series<'_>> = of_owner.cloned().collect();
-            (!series.is_empty()).then(|| (owner, drawing.with(series)))
-        })
-        .map(|(owner, part)| map(&part, drawing.owners[owner].name, depth, &height))
-        .collect();
+    let of_owner = |(index, owner): (usize, &Owner<'_>)| {
+        let series = drawing.series.iter().filter(|series| series.owner == index);
+        let series: Vec<Series<'_>> = series.cloned().collect();
+        (!series.is_empty()).then(|| map(&drawing.with(series), owner.name, depth, &height))
+    };
+    let maps: Vec<Markup> = drawing.owners.iter().enumerate().filter_map(of_owner).collect();
     let (open, folded) = maps.split_at(maps.len().min(2));
     html! {
         div.chart {

@@ -221,10 +221,7 @@ fn curve(
         _ => drawn > 3,
     };
     let (mut line, mut marks, mut whiskers) = (Path::default(), Path::default(), Path::default());
-    let most = match role {
-        Role::Then(_) => MARKED / 2,
-        _ => MARKED,
-    };
+    let most = if matches!(role, Role::Then(_)) { MARKED / 2 } else { MARKED };
     let each = drawn.div_ceil(most).max(1);
     let mut begun = false;
     let mut count = 0;

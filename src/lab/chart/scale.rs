@@ -246,10 +246,7 @@ fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
         return values.filter(|value| *value > 0.0).collect();
     }
     let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
-    let mantissas: &[f64] = match hi / lo {
-        span if span < 3000.0 => &[1.0, 2.0, 5.0],
-        _ => &[1.0],
-    };
+    let mantissas: &[f64] = if hi / lo < 3000.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     (first..=last)
         .flat_map(|power| mantissas.iter().map(move |m| m * 10f64.powi(power)))
         .filter(|value| (lo / 2.0..=hi * 2.0).contains(value))

@@ -61,7 +61,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
         if args.shown.all {
             bail!("--all: a record of `linefill watch` has no verdicts");
         }
-        return over_time(args, &reading.record, record, out);
+        return over_time(args, reading.record, record, out);
     }
     let analysis = Analysis::of(reading.record);
     write_report(&analysis, &out)?;
@@ -70,16 +70,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<Status> {
 }
 
 /// Renders the page of a record of `linefill watch`, and prints its summary.
-fn over_time(args: &ReportArgs, record: &Record, path: PathBuf, out: PathBuf) -> Result<Status> {
-    let timeline = Timeline::of(record);
-    write_page(record, &timeline, &out)?;
-    let summary = WatchSummary {
-        command: "linefill report",
-        record,
-        timeline: &timeline,
-        path,
-        page: Some(out),
-    };
+fn over_time(args: &ReportArgs, record: Record, path: PathBuf, out: PathBuf) -> Result<Status> {
+    let timeline = Timeline::of(&record);
+    write_page(&record, &timeline, &out)?;
+    let command = "linefill report";
+    let summary = WatchSummary { command, record, timeline, path, page: Some(out) };
     print(&summary, args.shown.format)?;
     Ok(Status::Done)
 }

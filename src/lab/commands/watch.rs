@@ -11,7 +11,7 @@ use super::{Status, duration};
 use crate::lab::format::{Format, print};
 use crate::lab::selection::select;
 use crate::lab::session::{Session, root};
-use crate::lab::watch::{OUT, Timeline, Watch, WatchSummary, watch};
+use crate::lab::watch::{OUT, Watch, watch};
 use crate::os::interrupt;
 
 /// Follow metrics over time: a noisy neighbour, a thermal limit, a change of the machine's settings.
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let session = Session::open(&args.scene.request(&args.patterns)?, &root())?;
     announce(&session.header);
-    let watched = watch(&Watch {
+    let summary = watch(&Watch {
         session: &session,
         experiments: &experiments,
         every: args.every,
@@ -84,13 +84,6 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         aloud: args.format == Format::Table,
         stop,
     })?;
-    let summary = WatchSummary {
-        command: "linefill watch",
-        record: &watched.record,
-        timeline: &Timeline::of(&watched.record),
-        path: watched.path,
-        page: watched.page,
-    };
     print(&summary, args.format)?;
-    Ok(Status::unless_stopped(watched.interrupted))
+    Ok(Status::unless_stopped(summary.record.end.is_some_and(|end| end.interrupted)))
 }

@@ -115,16 +115,12 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
 }
 
 fn difference(section: &Section, figure: &Figure, a: &CurveView, b: &CurveView) -> Difference {
-    let mut places = Vec::new();
-    for &value in &a.points {
-        let Some(&other) = b.points.iter().find(|other| other.x == value.x) else { continue };
-        places.push(Place {
-            x: value.x,
-            a: value,
-            b: other,
-            ratio: interval(&other, figure).ratio(interval(&value, figure)),
-        });
-    }
+    let place = |value: &Value| {
+        let other = b.points.iter().find(|other| other.x == value.x)?;
+        let ratio = interval(other, figure).ratio(interval(value, figure));
+        Some(Place { x: value.x, a: *value, b: *other, ratio })
+    };
+    let places: Vec<Place> = a.points.iter().filter_map(place).collect();
     Difference {
         family: family_of(&section.id),
         id: section.id.clone(),
@@ -141,10 +137,7 @@ fn difference(section: &Section, figure: &Figure, a: &CurveView, b: &CurveView) 
 /// Returns the interval of a value with the uncertainty of a comparison. Counts are exact.
 fn interval(value: &Value, figure: &Figure) -> Interval {
     let interval = Interval::new(value.lo, value.hi);
-    match figure.unit.as_str() {
-        "" => interval,
-        _ => interval.widened(BETWEEN_RECORDS),
-    }
+    if figure.unit.is_empty() { interval } else { interval.widened(BETWEEN_RECORDS) }
 }
 
 /// Returns the verdicts on each claim, one per record; `None` if the record has none on this claim.

@@ -99,33 +99,17 @@ fn meant(near: Option<&str>) -> String {
     near.map_or_else(|| ";".to_owned(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// A pattern and the limit for the ratios of what it matches.
-pub(super) struct Limit<'t> {
-    /// The text before the operator.
-    pub pattern: &'t str,
-    /// Side of the limit on which a ratio fails.
-    pub beyond: Beyond,
-    pub limit: f64,
-    /// The whole gate, with single spaces around the operator.
-    pub text: String,
-}
-
-impl<'t> Limit<'t> {
-    /// Parses `PATTERN > RATIO` or `PATTERN < RATIO`.
-    pub fn read(text: &'t str) -> Result<Self, GateError> {
-        // The last operator counts, because the pattern may contain one.
-        let at =
-            text.rfind(['>', '<']).ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
-        let (pattern, ratio) = (text[..at].trim(), text[at + 1..].trim());
-        let beyond = match text.as_bytes()[at] {
-            b'>' => Beyond::Above,
-            _ => Beyond::Below,
-        };
-        let limit: Option<f64> = ratio.parse().ok();
-        let limit = limit.filter(|limit| *limit > 0.0 && limit.is_finite());
-        let limit = limit.ok_or_else(|| GateError::NoRatio(ratio.to_owned()))?;
-        Ok(Limit { pattern, beyond, limit, text: format!("{pattern} {} {ratio}", &text[at..=at]) })
-    }
+/// Splits `PATTERN > RATIO` or `PATTERN < RATIO` into the pattern, the side of the limit on which a ratio
+/// fails, the limit, and the whole gate with single spaces around the operator.
+pub(super) fn parts(text: &str) -> Result<(&str, Beyond, f64, String), GateError> {
+    // The last operator counts, because the pattern may contain one.
+    let at = text.rfind(['>', '<']).ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
+    let (pattern, ratio) = (text[..at].trim(), text[at + 1..].trim());
+    let beyond = if text[at..].starts_with('>') { Beyond::Above } else { Beyond::Below };
+    let limit: Option<f64> = ratio.parse().ok();
+    let limit = limit.filter(|limit| *limit > 0.0 && limit.is_finite());
+    let limit = limit.ok_or_else(|| GateError::NoRatio(ratio.to_owned()))?;
+    Ok((pattern, beyond, limit, format!("{pattern} {} {ratio}", &text[at..=at])))
 }
 
 impl Beyond {
@@ -153,7 +137,7 @@ impl FromStr for Gate {
     /// and the last one or two may be omitted. The first part may also be the id or name of an experiment,
     /// and `walk` stands for several families and the ladder. Letter case is ignored.
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let Limit { pattern, beyond, limit, text } = Limit::read(text)?;
+        let (pattern, beyond, limit, text) = parts(text)?;
         // The name of a series may contain slashes.
         let mut parts = pattern.splitn(3, '/').map(str::trim);
         let mut part = || parts.next();

@@ -49,11 +49,8 @@ pub struct Side {
 
 /// Reads the records at `paths`. Each path is a record or the folder of a run.
 pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
-    let mut readings = Vec::new();
-    for path in paths {
-        readings.push((name_of(path), read(&record_at(path))?));
-    }
-    sides(readings)
+    let reading = |path: &PathBuf| Ok((name_of(path), read(&record_at(path))?));
+    sides(paths.iter().map(reading).collect::<Result<_>>()?)
 }
 
 /// Creates the sides of a comparison from records and their names. Names that occur again are numbered. A claim

@@ -79,12 +79,11 @@ impl Output for Comparison<'_> {
     }
 
     fn sheets(&self) -> Vec<Sheet> {
-        let mut sheets = Vec::new();
         let mut machines = Sheet::new("Records", &["record", "machine", "date"]);
         for side in self.sides {
             machines.row([&side.name, &side.view.summary.machine.to_string(), &side.view.date]);
         }
-        sheets.push(machines);
+        let mut sheets = vec![machines];
         for (side, found) in self.others() {
             sheets.push(effect_sheet(&format!("{} over {}", side.name, self.first()), found));
         }

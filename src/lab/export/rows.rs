@@ -7,6 +7,7 @@ use crate::experiment::{
 };
 use crate::lab::analysis::{Analysis, ExperimentPoints, points_by_experiment};
 use crate::lab::answer::{MachineName, machine_name};
+use crate::lab::chart::Value;
 use crate::lab::record::{EndLine, Header, PrefetchersLine, Record, RoundLine, VerdictLine};
 use crate::lab::watch::Timeline;
 use crate::recorded::{cache_of, core_of};
@@ -57,12 +58,12 @@ const CURVES: &Cells<fn(&CurveRow<'_>) -> Cell> = &[
     ("experiment", Text, |of| of.id.into()),
     ("name", Text, |of| of.experiment.map(|of| of.name).into()),
     ("series", Text, |of| of.label.into()),
-    ("x", Number, |of| of.x.into()),
+    ("x", Number, |of| of.at.x.into()),
     ("x_name", Text, |of| axis_name(of.axis)),
     ("x_unit", Text, |of| axis_unit(of.axis)),
-    ("value", Number, |of| of.value.into()),
-    ("lo", Number, |of| of.lo.into()),
-    ("hi", Number, |of| of.hi.into()),
+    ("value", Number, |of| of.at.mid.into()),
+    ("lo", Number, |of| of.at.lo.into()),
+    ("hi", Number, |of| of.at.hi.into()),
     ("unit", Text, |of| of.unit.into()),
 ];
 
@@ -177,11 +178,8 @@ struct CurveRow<'r> {
     id: &'r str,
     experiment: Option<&'static Experiment>,
     label: &'r str,
-    x: f64,
+    at: Value,
     axis: Option<Axis>,
-    value: f64,
-    lo: f64,
-    hi: f64,
     unit: &'static str,
 }
 
@@ -313,11 +311,8 @@ fn curves(record: &Record) -> Vec<Row> {
                     id: of.id,
                     experiment: of.experiment,
                     label: &curve.label,
-                    x,
+                    at: Value::at(x, value),
                     axis: of.axis(),
-                    value: value.center(),
-                    lo: value.lo,
-                    hi: value.hi,
                     unit,
                 };
                 rows.push(filled(CURVES, |cell| cell(&row)).collect());
@@ -337,11 +332,8 @@ fn rounds(record: &Record) -> Vec<Row> {
                 id: &of.id,
                 experiment: of.experiment,
                 label: &of.label,
-                x: of.figure.x,
+                at: value.at(of.figure.x),
                 axis: of.experiment.and_then(|of| of.plot).map(|plot| plot.x),
-                value: value.mid.into(),
-                lo: value.lo.into(),
-                hi: value.hi.into(),
                 unit: of.unit,
             };
             let row = filled(ROUNDS, |cell| cell(round)).chain(filled(CURVES, |cell| cell(&row)));

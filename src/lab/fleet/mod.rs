@@ -88,6 +88,11 @@ impl Value {
     pub fn of(host: u32, value: Interval) -> Self {
         Value { host, lo: value.lo as f32, mid: value.center() as f32, hi: value.hi as f32 }
     }
+
+    /// Returns the value as one of a curve, at this place.
+    pub fn at(self, x: f64) -> view::Value {
+        view::Value { x, lo: self.lo.into(), mid: self.mid.into(), hi: self.hi.into() }
+    }
 }
 
 /// Reads the records, as many at a time as there are CPUs.
@@ -228,15 +233,9 @@ fn differences(fleet: &Fleet, host: u32, medians: &[Vec<Option<f64>>]) -> Vec<Di
         for (figure, median) in series.figures.iter().zip(medians) {
             let at = figure.values.binary_search_by_key(&host, |value| value.host);
             let (Ok(at), Some(median)) = (at, *median) else { continue };
-            let Value { lo, mid, hi, .. } = figure.values[at];
-            let [lo, mid, hi] = [lo, mid, hi].map(f64::from);
-            let x = figure.x;
-            places.push(Place {
-                x,
-                a: view::Value::exact(x, median),
-                b: view::Value { x, lo, mid, hi },
-                ratio: Interval::new(lo, hi).ratio(Interval::exact(median)),
-            });
+            let (a, b) = (view::Value::exact(figure.x, median), figure.values[at].at(figure.x));
+            let ratio = Interval::new(b.lo, b.hi).ratio(Interval::exact(median));
+            places.push(Place { x: figure.x, a, b, ratio });
         }
         let [id, name, title] = series.experiment.clone();
         found.push(Difference {

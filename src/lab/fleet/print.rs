@@ -105,20 +105,12 @@ impl<'f> Summary<'f> {
             ["id", "series", "at", "unit", "n", "min", "p10", "median", "p90", "max", "outside"];
         let mut sheet = Sheet::new("Figures over the hosts", &headings);
         for figure in self.ranked().into_iter().take(most) {
-            let [min, p10, median, p90, max] = figure.spread.places.map(number);
-            sheet.row([
-                &figure.series.experiment[0],
-                &figure.series.label,
-                &place(&figure.series.axis, figure.x),
-                figure.series.unit,
-                &figure.spread.n.to_string(),
-                &min,
-                &p10,
-                &median,
-                &p90,
-                &max,
-                &figure.outside.to_string(),
-            ]);
+            let Figure { series, x, spread, outside } = figure;
+            let mut row = vec![series.experiment[0].clone(), series.label.clone()];
+            row.extend([place(&series.axis, *x), series.unit.to_owned(), spread.n.to_string()]);
+            row.extend(spread.places.map(number));
+            row.push(outside.to_string());
+            sheet.rows.push(row);
         }
         sheet
     }

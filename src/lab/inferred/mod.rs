@@ -109,29 +109,22 @@ pub enum Reason {
     },
 }
 
-impl core::fmt::Display for Reason {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Reason::SmallPages => f.write_str(
-                "2 MiB pages were not granted, and addresses in smaller pages do not choose the \
-                 sets",
-            ),
-            Reason::Hashed { lines, room } => write!(
-                f,
-                "a hash chooses the sets: {lines} lines at one offset of their pages stay in L2, \
-                 and without a hash {room} have room"
-            ),
-            Reason::Scattered => f.write_str(
-                "lines 16 to 256 KiB apart in 2 MiB pages do not meet in sets: a host may back a \
-                 guest's large pages with small ones",
-            ),
-            Reason::Unsized { period } => write!(
-                f,
-                "lines {} apart meet in sets, but no number of ways agrees with the size of L2",
-                show(*period)
-            ),
-        }
-    }
+messages! { Reason:
+    Reason::SmallPages => (
+        "2 MiB pages were not granted, and addresses in smaller pages do not choose the sets"
+    );
+    Reason::Hashed { lines, room } => (
+        "a hash chooses the sets: {lines} lines at one offset of their pages stay in L2, and \
+         without a hash {room} have room"
+    );
+    Reason::Scattered => (
+        "lines 16 to 256 KiB apart in 2 MiB pages do not meet in sets: a host may back a guest's \
+         large pages with small ones"
+    );
+    Reason::Unsized { period } => (
+        "lines {} apart meet in sets, but no number of ways agrees with the size of L2",
+        show(*period)
+    );
 }
 
 /// The latency of a node's memory from a node's CPU.

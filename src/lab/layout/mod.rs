@@ -124,7 +124,7 @@ impl Binary {
         let work = &self.opened.work;
         let program = Program::new(&self.opened).map_err(anyhow::Error::from);
         let found = program.and_then(|program| read(&Types::new(&program)));
-        if work.spent() {
+        if work.spent.get() {
             bail!(
                 "{}: its entries refer to each other so often, or are nested so deep, that reading \
                  them takes far longer than a compiler's would: damaged, or made to",

@@ -200,10 +200,7 @@ fn place(member: &Member, base: u64) -> String {
 
 /// Formats a number with its noun: `1 byte`, `4 bytes`.
 pub fn count(number: u64, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Formats the first `most` of several names, and the number of the others: `a, b and 3 more`.

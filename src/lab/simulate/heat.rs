@@ -60,10 +60,7 @@ pub fn heat_text(configs: &[Config]) -> String {
                 "\n{name} of {}: misses per set, {} at most{}\n",
                 config.text,
                 cells.iter().map(|cell| cell.most).max().unwrap_or(0),
-                match together {
-                    1 => String::new(),
-                    _ => format!(", {together} sets a cell"),
-                }
+                if together == 1 { String::new() } else { format!(", {together} sets a cell") }
             );
             for row in cells.chunks(ROW) {
                 text += &format!("{:>7} ", row[0].first);

@@ -82,10 +82,7 @@ fn is_bare(tool: &OsString) -> bool {
 /// Runs the first tool that is installed and can do the work, with `input` on its standard input.
 fn assemble(command: &dyn Fn(&OsString) -> Option<Command>, input: &[u8]) -> Result<Vec<u8>> {
     let said = env::var_os("CC").filter(|tool| !tool.is_empty());
-    let tools: Vec<OsString> = match said {
-        Some(tool) => vec![tool],
-        None => TOOLS.map(OsString::from).into(),
-    };
+    let tools = said.map_or_else(|| TOOLS.map(OsString::from).to_vec(), |tool| vec![tool]);
     let out = Output::new()?;
     let mut passed = false;
     for tool in &tools {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use object::{
     Architecture, Object as _, ObjectKind, ObjectSection, ObjectSymbol as _, Relocation,
     RelocationKind, RelocationTarget, SectionIndex, SectionKind, SymbolSection,
@@ -76,21 +76,16 @@ enum Kind {
 }
 
 impl Kind {
-    const fn bytes(self) -> usize {
-        match self {
-            Kind::Near => 4,
-            Kind::Far | Kind::Address => 8,
-        }
+    fn bytes(self) -> usize {
+        if self == Kind::Near { 4 } else { 8 }
     }
 }
 
 impl Object {
     /// Reads an object file for x86-64.
     pub fn read(bytes: &[u8]) -> Result<Object> {
-        let file = match object::File::parse(bytes) {
-            Ok(file) => file,
-            Err(error) => bail!("no object file: {error}"),
-        };
+        let file = object::File::parse(bytes);
+        let file = file.map_err(|error| anyhow!("no object file: {error}"))?;
         if file.architecture() != Architecture::X86_64 || file.kind() != ObjectKind::Relocatable {
             bail!(
                 "a {:?} file for {:?}; an object file (.o) for x86-64 is wanted",

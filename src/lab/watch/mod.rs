@@ -48,20 +48,11 @@ pub(crate) struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-pub(crate) struct Watched {
-    pub record: Record,
-    pub path: PathBuf,
-    /// Path of the page; `None` if there was no round.
-    pub page: Option<PathBuf>,
-    /// Whether the watch was stopped early.
-    pub interrupted: bool,
-}
-
 /// Measures rounds until the watch ends, and writes the page.
 ///
 /// # Errors
 /// If the selection has no point on this machine or too many points, or the record cannot be written.
-pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
+pub(crate) fn watch(watch: &Watch<'_>) -> Result<WatchSummary> {
     let began = Instant::now();
     Recorder::check(&watch.out)?;
     let header = Header {
@@ -99,7 +90,8 @@ pub(crate) fn watch(watch: &Watch<'_>) -> Result<Watched> {
     if let Some(page) = &page {
         write_page(&log.record, &log.timeline, page)?;
     }
-    Ok(Watched { record: log.record, path, page, interrupted })
+    let Log { record, timeline, .. } = log;
+    Ok(WatchSummary { command: "linefill watch", record, timeline, path, page })
 }
 
 /// Measures and records the rounds.

@@ -240,12 +240,7 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
         medians.push(median);
         let of_owner =
             |owner: usize, points: Vec<Value>| Series { owner, label: name, points, column: None };
-        let values = of.figure.values.iter().map(|value| Value {
-            x: place(value.host as usize),
-            lo: value.lo.into(),
-            mid: value.mid.into(),
-            hi: value.hi.into(),
-        });
+        let values = of.figure.values.iter().map(|value| value.at(place(value.host as usize)));
         let values = thinned(values.collect(), median);
         let middle = [0.0, span / divisor].map(|x| Value::exact(x, median));
         let exact = |out: Outside| Value::exact(place(out.round), out.value);
@@ -292,10 +287,8 @@ fn chart(label: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup
 
 /// Returns the name of a figure among the figures of its curve.
 fn name_in(of: &TrackedFigure, label: &str) -> String {
-    match of.place() {
-        place if place.is_empty() => label.to_owned(),
-        place => place,
-    }
+    let place = of.place();
+    if place.is_empty() { label.to_owned() } else { place }
 }
 
 /// Thins the values to at most `DRAWN`: per column, the value furthest from the median stays.

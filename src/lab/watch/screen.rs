@@ -182,16 +182,16 @@ fn line(values: &[f64], median: f64, columns: usize) -> String {
 /// Maximum number of rows of each table in a terminal. JSON and the report have all.
 const SUMMARY_ROWS: usize = 20;
 
-pub(crate) struct WatchSummary<'a> {
+pub(crate) struct WatchSummary {
     /// The command: `linefill watch`.
     pub command: &'static str,
-    pub record: &'a Record,
-    pub timeline: &'a Timeline,
+    pub record: Record,
+    pub timeline: Timeline,
     pub path: PathBuf,
     pub page: Option<PathBuf>,
 }
 
-impl WatchSummary<'_> {
+impl WatchSummary {
     /// Returns the distribution of each figure over the rounds.
     fn figures(&self) -> Sheet {
         let headings =
@@ -214,7 +214,7 @@ impl WatchSummary<'_> {
     fn outside(&self) -> Sheet {
         let headings = ["time", "round", "figure", "value", "median", "score"];
         let mut sheet = Sheet::new("Outside", &headings);
-        for (of, outside, median) in outside_of(self.timeline) {
+        for (of, outside, median) in outside_of(&self.timeline) {
             let time = self.timeline.times[outside.round];
             sheet.rows.push(vec![
                 format!("{} UTC", Date::from_unix(time.started).clock()),
@@ -240,7 +240,7 @@ pub(super) fn outside_of(timeline: &Timeline) -> Vec<(&TrackedFigure, Outside, f
     found
 }
 
-impl Output for WatchSummary<'_> {
+impl Output for WatchSummary {
     fn name(&self) -> String {
         self.command.to_owned()
     }
@@ -297,7 +297,7 @@ impl Output for WatchSummary<'_> {
                 "values": values.collect::<Vec<_>>(), "outside": outside.collect::<Vec<_>>(),
             }))
         };
-        let Record { header, end, .. } = self.record;
+        let Record { header, end, .. } = &self.record;
         let end = end.as_ref();
         json!({
             "machine": header.cpu.brand,
@@ -369,8 +369,8 @@ mod tests {
             let record = planted(rounds, |_| 1.0);
             let summary = WatchSummary {
                 command: "linefill watch",
-                record: &record,
-                timeline: &Timeline::of(&record),
+                timeline: Timeline::of(&record),
+                record,
                 path: PathBuf::new(),
                 page: None,
             };

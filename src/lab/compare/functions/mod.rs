@@ -7,7 +7,7 @@ use serde_json::json;
 
 pub(crate) use source::{Function, NEW, Source, Value};
 
-use super::gate::{Limit, glob};
+use super::gate::{glob, parts};
 use super::print::ratio_text;
 use super::{Beyond, GateError, Larger, difference};
 use crate::lab::format::{self, Check, Output, Sheet};
@@ -96,7 +96,7 @@ impl std::str::FromStr for FunctionGate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Self, GateError> {
-        let Limit { pattern, beyond, limit, text } = Limit::read(text)?;
+        let (pattern, beyond, limit, text) = parts(text)?;
         if pattern.is_empty() {
             return Err(GateError::Empty(pattern.to_owned()));
         }
@@ -223,9 +223,9 @@ impl Functions {
             let [before, now] = pair.values.map(with_unit);
             let (words, ratio) = match (pair.ratio, pair.times()) {
                 (Some(ratio), Some(times)) => {
-                    let words = match (pair.effect().0 > 0.0, times) {
-                        (true, times) => difference::times(times, Larger::Slower),
-                        (false, _) => "no difference shown".to_owned(),
+                    let words = match pair.effect().0 > 0.0 {
+                        true => difference::times(times, Larger::Slower),
+                        false => "no difference shown".to_owned(),
                     };
                     (words, ratio_text(times, ratio))
                 }

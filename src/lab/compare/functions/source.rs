@@ -89,10 +89,9 @@ impl Source {
     /// If a file with timings cannot be read or is damaged, or a function occurs twice.
     pub fn at(path: &Path, baseline: &str) -> Result<Option<Source>> {
         let mut functions = Vec::new();
-        if path.is_dir() {
-            in_folder(path, baseline, DEPTH, &mut functions)?;
-        } else {
-            functions = in_file(path)?;
+        match path.is_dir() {
+            true => in_folder(path, baseline, DEPTH, &mut functions)?,
+            false => functions = in_file(path)?,
         }
         order::by(&mut functions, |a, b| a.name.cmp(&b.name));
         if let Some(pair) = functions.windows(2).find(|pair| pair[0].name == pair[1].name) {

@@ -3,12 +3,8 @@
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
-use gimli::{
-    AttributeValue, DW_AT_const_value, DW_AT_data_member_location, DW_AT_discr_value, DW_AT_name,
-    DW_AT_virtuality, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator,
-    DW_TAG_inheritance, DW_TAG_member, DW_TAG_union_type, DW_TAG_variant, DW_TAG_variant_part,
-    EntriesTreeNode, UnitOffset,
-};
+use gimli::constants::*;
+use gimli::{AttributeValue, EntriesTreeNode, RunTimeEndian, UnitOffset};
 
 use super::super::file::Slice;
 use super::super::{Aggregate, Kind, Language, Member, Role, Span, Variant};
@@ -27,11 +23,7 @@ impl<'a> Types<'_, 'a> {
         }
         let built = self.build(at, deeper(depth)?);
         let name = || self.path(at).unwrap_or_else(|| "a type without a name".to_owned());
-        let built = match depth {
-            0 => built.with_context(name)?,
-            _ => built?,
-        };
-        let built = Rc::new(built);
+        let built = Rc::new(if depth == 0 { built.with_context(name)? } else { built? });
         let inner = built.used().map(|member| self.within(member)).sum::<usize>();
         let members = 1 + built.values.len() + inner;
         self.members.borrow_mut().insert(Rc::as_ptr(&built), members);
@@ -116,7 +108,7 @@ impl<'a> Types<'_, 'a> {
         of: &Aggregate,
         depth: u32,
     ) -> Result<Option<Member>> {
-        if is_declaration(entry) || entry.attr(gimli::DW_AT_external).is_some() {
+        if is_declaration(entry) || entry.attr(DW_AT_external).is_some() {
             return Ok(None);
         }
         let target = self.type_of(unit, entry);
@@ -125,9 +117,9 @@ impl<'a> Types<'_, 'a> {
         let size = stated_size.unwrap_or(0);
         let stated = alignment(entry).unwrap_or(1);
         let natural = target.map_or(Ok(1), |target| self.align(target, depth))?;
-        let artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
+        let artificial = entry.attr_value(DW_AT_artificial).is_some();
         let table = name.as_deref().is_some_and(|name| name.starts_with("_vptr"));
-        let bits = number(entry.attr(gimli::DW_AT_bit_size)).map(bounded).transpose()?;
+        let bits = number(entry.attr(DW_AT_bit_size)).map(bounded).transpose()?;
         let (elements, inner) = self.inside(target, depth)?;
         Ok(Some(Member {
             type_name: self.spell(target, "", of.language),
@@ -152,7 +144,7 @@ impl<'a> Types<'_, 'a> {
         let mut lengths = Vec::new();
         while let Some(at) = of {
             let (at, entry) = self.bare(at)?;
-            if entry.tag() != gimli::DW_TAG_array_type {
+            if entry.tag() != DW_TAG_array_type {
                 let nested = is_aggregate(entry.tag())
                     && entry.tag() != DW_TAG_enumeration_type
                     && !is_declaration(&entry);
@@ -173,7 +165,7 @@ impl<'a> Types<'_, 'a> {
         let (_, inner) = self.inside(target, depth)?;
         let is_virtual = !matches!(
             entry.attr_value(DW_AT_virtuality),
-            None | Some(AttributeValue::Virtuality(gimli::DW_VIRTUALITY_none))
+            None | Some(AttributeValue::Virtuality(DW_VIRTUALITY_none))
         );
         let size = inner.as_deref().map_or(0, Aggregate::size_as_base);
         let stated_size = target.map_or(Ok(Some(0)), |target| self.size(target, depth))?;
@@ -218,15 +210,15 @@ impl<'a> Types<'_, 'a> {
         };
         let offset = bounded(offset)?;
         let Some(width) = bits else { return Ok(Some(Span::of_bytes(offset, size))) };
-        let start = if let Some(start) = number(entry.attr(gimli::DW_AT_data_bit_offset)) {
+        let start = if let Some(start) = number(entry.attr(DW_AT_data_bit_offset)) {
             Some(offset * 8 + bounded(start)?)
         } else {
-            let unit_bytes = bounded(number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size))?;
-            let from_top = entry.attr(gimli::DW_AT_bit_offset);
+            let unit_bytes = bounded(number(entry.attr(DW_AT_byte_size)).unwrap_or(size))?;
+            let from_top = entry.attr(DW_AT_bit_offset);
             let bit = match from_top.and_then(|attribute| attribute.sdata_value()) {
                 // The attribute counts from the most significant bit of the storage unit. In little-endian
                 // order, that bit is the last one of the unit.
-                Some(from_top) if self.program.is_little() => {
+                Some(from_top) if self.program.opened.endian == RunTimeEndian::Little => {
                     ((unit_bytes * 8) as i64 - width as i64).checked_sub(from_top)
                 }
                 from_top => Some(from_top.unwrap_or(0)),

@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use anyhow::{Result, anyhow, bail};
-use gimli::{
-    AttributeValue, DW_AT_decl_file, DW_AT_decl_line, DW_AT_location, DW_AT_name,
-    DW_AT_specification, DW_AT_type, DW_TAG_typedef, DW_TAG_variable, DwarfFileType, Expression,
-    Operation, UnitOffset,
-};
+use gimli::constants::*;
+use gimli::{AttributeValue, DwarfFileType, Expression, Operation, UnitOffset};
 
 use super::super::file::Slice;
 use super::super::name::{Answer, Wanted};

@@ -14,12 +14,10 @@ pub(super) use types::Types;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use gimli::constants::*;
 use gimli::{
-    AttributeValue, DW_AT_abstract_origin, DW_AT_byte_size, DW_AT_declaration, DW_AT_name,
-    DW_AT_specification, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_module,
-    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_typedef, DW_TAG_union_type,
-    DW_TAG_variant_part, DebugInfoOffset, DebugTypeSignature, DwTag, Dwarf, DwarfFileType, Result,
-    RunTimeEndian, SectionId, Unit, UnitHeader, UnitOffset, UnitType,
+    AttributeValue, DebugInfoOffset, DebugTypeSignature, Dwarf, DwarfFileType, Result, SectionId,
+    Unit, UnitHeader, UnitOffset, UnitType,
 };
 
 use super::file::{Opened, Slice, Work};
@@ -56,7 +54,6 @@ pub(super) struct Program<'a> {
     signatures: HashMap<DebugTypeSignature, At>,
     /// Largest alignment of a base type, in bytes.
     pub widest: u64,
-    endian: RunTimeEndian,
     opened: &'a Opened,
 }
 
@@ -69,19 +66,18 @@ impl<'a> Program<'a> {
             signatures: HashMap::new(),
             // System V ABI, i386: double and long long are aligned to 4 in structures.
             widest: if opened.i386 { 4 } else { 16 },
-            endian: opened.endian,
             opened,
         };
         let (mut parent, mut own) = (Dwarf::default(), Dwarf::default());
-        if let Some(main) = &opened.main {
+        if let Some((sections, split)) = &opened.main {
             // There are two copies: one for the units of the main file, and one for the split files, which
             // need the main file's addresses.
             for copy in [&mut parent, &mut own] {
-                *copy = opened.dwarf(&main.sections);
+                *copy = opened.dwarf(sections);
                 if let Some(shared) = &opened.shared {
                     copy.set_sup(opened.dwarf(shared));
                 }
-                if main.split {
+                if *split {
                     copy.file_type = DwarfFileType::Dwo;
                 }
             }
@@ -161,10 +157,6 @@ impl<'a> Program<'a> {
     /// Returns the remaining budget for reading.
     pub(super) fn work(&self) -> &'a Work {
         &self.opened.work
-    }
-
-    pub fn is_little(&self) -> bool {
-        self.endian == RunTimeEndian::Little
     }
 
     /// Returns the sections that contain a unit.

@@ -1,12 +1,7 @@
 //! Writes types in the notation of their language.
 
-use gimli::{
-    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_class_type, DW_TAG_const_type,
-    DW_TAG_enumeration_type, DW_TAG_formal_parameter, DW_TAG_pointer_type,
-    DW_TAG_ptr_to_member_type, DW_TAG_reference_type, DW_TAG_restrict_type,
-    DW_TAG_rvalue_reference_type, DW_TAG_structure_type, DW_TAG_subroutine_type, DW_TAG_union_type,
-    DW_TAG_unspecified_parameters, DW_TAG_volatile_type, DwTag, UnitOffset,
-};
+use gimli::UnitOffset;
+use gimli::constants::*;
 
 use super::super::Language;
 use super::At;
@@ -65,7 +60,7 @@ impl Types<'_, '_> {
         if let Some(mark) = mark(tag) {
             let mark = match tag == DW_TAG_ptr_to_member_type {
                 true => {
-                    let class = self.reference(at.unit, &entry, gimli::DW_AT_containing_type);
+                    let class = self.reference(at.unit, &entry, DW_AT_containing_type);
                     let class = class.and_then(|class| self.path(class));
                     format!("{}::*", class.unwrap_or_default())
                 }
@@ -133,7 +128,7 @@ impl Types<'_, '_> {
                 if self.parts.get() == 0 {
                     break;
                 }
-                if entry.attr(gimli::DW_AT_artificial).is_some() {
+                if entry.attr(DW_AT_artificial).is_some() {
                     // Source code does not declare `this`.
                 } else if entry.tag() == DW_TAG_formal_parameter {
                     let target = self.type_of(at.unit, entry);

@@ -5,15 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use anyhow::{Result, bail};
-use gimli::{
-    Attribute, AttributeValue, DW_AT_GNU_vector, DW_AT_alignment, DW_AT_byte_size, DW_AT_count,
-    DW_AT_declaration, DW_AT_encoding, DW_AT_language, DW_AT_name, DW_AT_signature, DW_AT_type,
-    DW_AT_upper_bound, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11,
-    DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DW_LANG_Rust,
-    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_namespace,
-    DW_TAG_ptr_to_member_type, DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef,
-    DebuggingInformationEntry, DwAt, UnitOffset,
-};
+use gimli::constants::*;
+use gimli::{Attribute, AttributeValue, DebuggingInformationEntry, UnitOffset};
 
 use super::super::file::Slice;
 use super::super::{Aggregate, Language};
@@ -320,7 +313,7 @@ impl<'p, 'a> Types<'p, 'a> {
                 Some(element) => self.align(element, deeper(depth)?)?,
                 None => 1,
             }
-        } else if is_aggregate(tag) && tag != gimli::DW_TAG_enumeration_type {
+        } else if is_aggregate(tag) && tag != DW_TAG_enumeration_type {
             self.aggregate(inner, deeper(depth)?)?.align
         } else if tag == DW_TAG_ptr_to_member_type {
             self.pointer(inner.unit)?
@@ -328,7 +321,7 @@ impl<'p, 'a> Types<'p, 'a> {
             let size = self.size(inner, depth)?.unwrap_or(1).max(1);
             let parts = match entry.attr_value(DW_AT_encoding) {
                 // A complex number has the alignment of its real and imaginary parts.
-                Some(AttributeValue::Encoding(gimli::DW_ATE_complex_float)) => 2,
+                Some(AttributeValue::Encoding(DW_ATE_complex_float)) => 2,
                 _ => 1,
             };
             let widest = match tag == DW_TAG_base_type {

@@ -29,7 +29,7 @@ use object::{
 #[derive(Clone, Debug)]
 pub struct Image {
     pub path: PathBuf,
-    map: Rc<Mmap>,
+    pub(super) map: Rc<Mmap>,
     budget: Budget,
 }
 
@@ -68,10 +68,6 @@ impl Image {
 
     fn parsed(&self) -> object::File<'_> {
         self.object().expect("it was parsed when it was opened")
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.map
     }
 
     pub fn endian(&self) -> RunTimeEndian {

@@ -34,8 +34,8 @@ pub(super) struct Opened {
     pub i386: bool,
     /// The file with the debug information.
     pub path: PathBuf,
-    /// The sections of this file; `None` if it is a package of split files.
-    pub main: Option<Main>,
+    /// The sections of this file, and whether it is a split file (`.dwo`); `None` if it is a package of them.
+    pub main: Option<(DwarfSections<Bytes>, bool)>,
     /// The sections of the file with shared debug information (`.gnu_debugaltlink`), if the file links to
     /// one.
     pub shared: Option<DwarfSections<Bytes>>,
@@ -47,14 +47,6 @@ pub(super) struct Opened {
     /// Split files that could not be used, each with the reason.
     pub missing: Vec<String>,
     pub work: Work,
-}
-
-/// The sections of the main file.
-#[derive(Debug)]
-pub(super) struct Main {
-    pub sections: DwarfSections<Bytes>,
-    /// Whether the file is a split file (`.dwo`).
-    pub split: bool,
 }
 
 /// Moves `table` past an abbreviation table, or to the place where the table is damaged.
@@ -102,7 +94,7 @@ impl Opened {
             split: Vec::new(),
             package: None,
             missing: Vec::new(),
-            work: Work::of_bytes(file.bytes().len()),
+            work: Work::of_bytes(file.map.len()),
         };
         let split = file.has(".debug_info.dwo");
         if split && file.has(".debug_cu_index") {
@@ -114,7 +106,7 @@ impl Opened {
         let skeletons = opened
             .skeletons(&sections)
             .with_context(|| format!("{}: damaged debug information", file.path.display()))?;
-        opened.main = Some(Main { sections, split });
+        opened.main = Some((sections, split));
         if !skeletons.is_empty() {
             opened.open_split(&skeletons, [&image.path, &file.path])?;
         }
@@ -257,7 +249,8 @@ impl Opened {
 #[derive(Debug)]
 pub(super) struct Work {
     left: Cell<u64>,
-    spent: Cell<bool>,
+    /// Whether the budget was exceeded. If it was, the results are incomplete.
+    pub(super) spent: Cell<bool>,
 }
 
 /// Budget of a file of any size, in bytes.
@@ -297,10 +290,5 @@ impl Work {
     /// Takes the cost of an entry with this many attributes.
     pub(super) fn entry(&self, attributes: usize) -> gimli::Result<()> {
         self.spend(ENTRY + ATTRIBUTE * attributes as u64)
-    }
-
-    /// Returns whether the budget was exceeded. If it was, the results are incomplete.
-    pub(super) fn spent(&self) -> bool {
-        self.spent.get()
     }
 }

@@ -123,7 +123,7 @@ fn fitting(binary: &Image, path: &Path, sum: Option<u32>) -> Option<Image> {
         (Some(wanted), Some(found), _) => wanted == found,
         (_, _, Some(sum)) => {
             let mut crc = Crc::new();
-            crc.update(file.bytes());
+            crc.update(&file.map);
             crc.sum() == sum
         }
         // Without build ids and a checksum to compare, the path is the only evidence.
