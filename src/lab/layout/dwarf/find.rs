@@ -1,6 +1,5 @@
 //! Finds types by name, and the types of variables by address.
 
-use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -173,16 +172,10 @@ impl<'a> Types<'_, 'a> {
                     continue;
                 }
                 let kept = visit(&*self.aggregate(at, 0)?);
-                match all.entry(path) {
-                    Slot::Vacant(slot) => {
-                        slot.insert(vec![kept]);
-                    }
-                    Slot::Occupied(mut slot) => {
-                        self.program.work().spend(8 * slot.get().len() as u64)?;
-                        if !slot.get().contains(&kept) {
-                            slot.get_mut().push(kept);
-                        }
-                    }
+                let known = all.entry(path).or_default();
+                self.program.work().spend(8 * known.len() as u64)?;
+                if !known.contains(&kept) {
+                    known.push(kept);
                 }
             }
             self.forget(unit);
@@ -191,10 +184,9 @@ impl<'a> Types<'_, 'a> {
             let first = wanted.first().cloned().unwrap_or_default();
             return Err(self.unknown(&first)?);
         }
-        let each = all.into_iter();
-        Ok(each
-            .flat_map(|(path, kept)| kept.into_iter().map(move |kept| (path.clone(), kept)))
-            .collect())
+        let named =
+            |(path, kept): (String, Vec<T>)| kept.into_iter().map(move |kept| (path.clone(), kept));
+        Ok(all.into_iter().flat_map(named).collect())
     }
 
     /// Returns the error for a name that matches no type.
@@ -240,15 +232,7 @@ impl<'a> Types<'_, 'a> {
         };
         Ok(anyhow!("no type `{text}`;{meant} --list shows all {count}"))
     }
-}
 
-/// Formats the first of several names, and the number of the others.
-fn some<'n>(names: impl Iterator<Item = &'n String>) -> String {
-    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    first_of(&quoted, SUGGESTIONS)
-}
-
-impl<'a> Types<'_, 'a> {
     /// Returns the contents of the variables at `addresses`. Addresses without debug information are absent.
     pub fn variables(&self, addresses: &[u64]) -> Result<HashMap<u64, Contents>> {
         let mut found = HashMap::new();
@@ -318,4 +302,10 @@ impl<'a> Types<'_, 'a> {
         };
         Ok(address.filter(|_| matches!(operations.next(), Ok(None))))
     }
+}
+
+/// Formats the first of several names, and the number of the others.
+fn some<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    first_of(&quoted, SUGGESTIONS)
 }

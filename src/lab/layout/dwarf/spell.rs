@@ -44,15 +44,13 @@ impl Types<'_, '_> {
         let Ok(entry) = self.entry(at) else { return before("?") };
         let tag = entry.tag();
         let target = self.type_of(at.unit, &entry);
+        let target_tag = || Some(self.entry(target?).ok()?.tag());
         if depth > DEEPEST || self.last_part() {
             return before("...");
         }
         if let Some(word) = qualifier(tag) {
             // A qualifier stands before a type, as in `const int x`, but after a `*`, as in `int *const p`.
-            let of_pointer = target
-                .and_then(|target| self.entry(target).ok())
-                .is_some_and(|target| is_indirect(target.tag()));
-            return match of_pointer {
+            return match target_tag().is_some_and(is_indirect) {
                 true => self.c(target, before(word), language, depth + 1),
                 false => format!("{word} {}", self.c(target, inside, language, depth + 1)),
             };
@@ -66,12 +64,9 @@ impl Types<'_, '_> {
                 }
                 false => mark.to_owned(),
             };
-            let around = target.and_then(|target| self.entry(target).ok()).is_some_and(|target| {
-                [DW_TAG_array_type, DW_TAG_subroutine_type].contains(&target.tag())
-            });
-            let inside = match around {
-                true => format!("({mark}{inside})"),
-                false => format!("{mark}{inside}"),
+            let inside = match target_tag() {
+                Some(DW_TAG_array_type | DW_TAG_subroutine_type) => format!("({mark}{inside})"),
+                _ => format!("{mark}{inside}"),
             };
             return self.c(target, inside, language, depth + 1);
         }
@@ -105,10 +100,7 @@ impl Types<'_, '_> {
             DW_TAG_enumeration_type => "enum",
             _ => "",
         };
-        let path = self.path(at).or_else(|| {
-            let entry = self.entry(at).ok()?;
-            self.name(at.unit, &entry)
-        });
+        let path = self.path(at).or_else(|| self.name(at.unit, &self.entry(at).ok()?));
         match (path, language) {
             (Some(path), Language::C) if !keyword.is_empty() => format!("{keyword} {path}"),
             (Some(path), _) => path,
