@@ -97,16 +97,10 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
     let mut missed = Vec::new();
     for case in (experiment.cases)(machine) {
         let same = |point: &&Point| case.is_at(point);
-        let Some(point) = evidence.points.iter().find(same) else {
-            continue;
-        };
-        let State::Measured(measured) = &point.state else {
-            continue;
-        };
+        let Some(point) = evidence.points.iter().find(same) else { continue };
+        let State::Measured(measured) = &point.state else { continue };
         let known = Parameters::at(machine, measured);
-        let Some(forecast) = case.setup.predict(&known) else {
-            continue;
-        };
+        let Some(forecast) = case.setup.predict(&known) else { continue };
         let (value, at) = (forecast.cycles, cycles(measured, machine));
         if !(value.is_finite() && value > 0.0 && at > 0.0) {
             continue;

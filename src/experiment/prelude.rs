@@ -1,6 +1,8 @@
 //! Names that experiments and their set-ups use.
 
+pub(crate) use crate::mem::{LINE, PAGE, Region};
 pub(crate) use crate::prelude::*;
+pub(crate) use crate::stats::Interval;
 
 pub(crate) use super::claim::paired::{paired, paired_at, paired_points, slowdown};
 pub(crate) use super::claim::reading::{minus, plus, ratio, signed_ratio};

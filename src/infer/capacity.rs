@@ -222,12 +222,8 @@ const ALIKE: f64 = 1.01;
 /// Returns all sizes nearby, each with its smallest error on these points.
 fn fits(points: &[(f64, f64)], index: usize) -> Vec<Fit> {
     let all = plateaus(points);
-    let (Some(near), Some(far)) = (all.get(index), all.get(index + 1)) else {
-        return Vec::new();
-    };
-    let Some((half, rise)) = rise(points, near, far) else {
-        return Vec::new();
-    };
+    let (Some(near), Some(far)) = (all.get(index), all.get(index + 1)) else { return Vec::new() };
+    let Some((half, rise)) = rise(points, near, far) else { return Vec::new() };
     let (rise, near) = (&points[rise], near.median);
     let sizes = SHARES.iter().flat_map(|share| {
         let powers = successors(Some(1024.0 * share.of_power), |bytes| Some(bytes * 2.0));

@@ -66,9 +66,7 @@ fn levels(cpus: &[usize], mut times: Vec<f64>) -> Vec<Groups> {
         });
         let time = |[a, b]: [usize; 2]| times[a * count + b];
         let nearest = pairs.min_by(|one, other| time(*one).total_cmp(&time(*other)));
-        let Some([a, b]) = nearest else {
-            return found;
-        };
+        let Some([a, b]) = nearest else { return found };
         let nearest = time([a, b]);
         if before.is_some_and(|before| nearest >= STEP * before) {
             let mut level: Groups = alive.iter().map(|group| groups[*group].clone()).collect();

@@ -85,9 +85,7 @@ fn sets_by(
 /// of about four times the ways, almost always misses whatever the policy. Returns an empty list if the
 /// longest list is shorter than twice the ways or no slower than the shortest.
 pub fn lost(points: &[(f64, f64)], ways: u32) -> Vec<(u32, f64)> {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else {
-        return Vec::new();
-    };
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
     let (hit, miss) = (first.1, last.1);
     if last.0 < 2.0 * f64::from(ways) || miss <= hit {
         return Vec::new();

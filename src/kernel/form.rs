@@ -21,10 +21,7 @@ impl Form {
 
     /// The forms of vector kernels: a soft-float target has only assembly.
     pub(crate) fn on_vectors() -> &'static [Form] {
-        match cfg!(target_feature = "sse2") {
-            true => &Form::ALL,
-            false => &[Form::Assembly],
-        }
+        if cfg!(target_feature = "sse2") { &Form::ALL } else { &[Form::Assembly] }
     }
 }
 

@@ -84,9 +84,7 @@ fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
         let mut tries = (0..TRIES).map(|_| time(operations).0);
-        let Some(ticks) = tries.find(|&ticks| ticks < plan.sample_ticks) else {
-            break;
-        };
+        let Some(ticks) = tries.find(|&ticks| ticks < plan.sample_ticks) else { break };
         // Near the target, grow in proportion. Far from it, grow at most eightfold, because the first
         // few operations of a cold kernel say little.
         let factor = plan.sample_ticks / ticks.max(1);

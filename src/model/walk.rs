@@ -143,9 +143,7 @@ impl Walk {
     /// Returns the time that translation adds to a step through `bytes` bytes in elements of `element`
     /// bytes.
     pub fn translate(&self, bytes: f64, element: f64) -> f64 {
-        let Some(translation) = &self.translation else {
-            return 0.0;
-        };
+        let Some(translation) = &self.translation else { return 0.0 };
         let mates = (translation.page / element).max(1.0);
         let tables = bytes / translation.page * ENTRY * translation.loads;
         let walk = translation.loads * self.load(tables, self.line / ENTRY);

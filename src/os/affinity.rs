@@ -143,9 +143,7 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     let refused =
         |error: io::Error| AffinityError { refusal: Some(error.to_string()), ..none_such.clone() };
     let now = Mask::of_this_thread().map_err(refused)?;
-    let Some(mask) = Mask::one(cpu) else {
-        return Err(none_such);
-    };
+    let Some(mask) = Mask::one(cpu) else { return Err(none_such) };
     // The kernel decides, not the inherited mask: `isolcpus` keeps isolated CPUs out of every mask,
     // and a thread reaches them only by naming them.
     mask.apply().map_err(|error| match error.raw_os_error() {

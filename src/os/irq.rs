@@ -97,9 +97,7 @@ pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> 
     let entries = fs::read_dir(&path).map_err(|error| Unreadable::new(&path, error))?;
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
+        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
         let file = entry.path().join("smp_affinity_list");
         // Interrupts bound to one CPU have no such file.
         let Ok(affinity) = read(&file) else { continue };

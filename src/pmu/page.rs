@@ -144,10 +144,7 @@ impl Page {
         };
         // The count is of this moment, while the times are of the kernel's last update. This matters only to
         // an event that has been without a counter.
-        match reading.multiplexed() {
-            true => Err(Unread::Turns),
-            false => Ok(reading),
-        }
+        if reading.multiplexed() { Err(Unread::Turns) } else { Ok(reading) }
     }
 }
 

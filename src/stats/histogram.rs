@@ -123,9 +123,7 @@ impl Default for Histogram {
 impl core::fmt::Display for Histogram {
     /// Prints `p50 12, p90 14, p99 80, p99.9 312, max 4711 of 10000`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Some(max) = self.max() else {
-            return f.write_str("nothing recorded");
-        };
+        let Some(max) = self.max() else { return f.write_str("nothing recorded") };
         for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
             write!(f, "{name} {}, ", self.quantile(q).unwrap_or(max))?;
         }

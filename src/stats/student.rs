@@ -26,10 +26,7 @@ fn beyond(t: f64, dof: f64) -> f64 {
 fn zero(mut lo: f64, mut hi: f64, of: impl Fn(f64) -> f64) -> f64 {
     while hi - lo > 1.0 {
         let middle = (lo + hi) / 2.0;
-        match of(middle) > 0.0 {
-            true => lo = middle,
-            false => hi = middle,
-        }
+        if of(middle) > 0.0 { lo = middle } else { hi = middle }
     }
     let (mut above, mut below) = (of(lo), of(hi));
     let mut last_above = None;
@@ -56,10 +53,7 @@ fn zero(mut lo: f64, mut hi: f64, of: impl Fn(f64) -> f64) -> f64 {
 pub(super) fn bisect(mut lo: f64, mut hi: f64, below: impl Fn(f64) -> bool) -> f64 {
     while hi - lo > 1e-7 * hi.abs().max(1.0) {
         let middle = (lo + hi) / 2.0;
-        match below(middle) {
-            true => lo = middle,
-            false => hi = middle,
-        }
+        if below(middle) { lo = middle } else { hi = middle }
     }
     (lo + hi) / 2.0
 }

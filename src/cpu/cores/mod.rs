@@ -315,9 +315,7 @@ mod tests {
         let mut found = 0;
         for identity in identities() {
             let rows: Vec<_> = rows(&identity).collect();
-            let Some((_, first)) = rows.first() else {
-                continue;
-            };
+            let Some((_, first)) = rows.first() else { continue };
             assert!(rows.iter().all(|(_, product)| product.name == first.name));
             let natives = |core_type| {
                 let of_kind = rows.iter().filter(|(_, of)| of.core_type == Some(core_type));
@@ -384,9 +382,7 @@ mod tests {
     #[test]
     fn no_bit_of_a_register_switches_two_prefetchers() {
         for core in Core::all() {
-            let Some(switches) = core.prefetchers.value() else {
-                continue;
-            };
+            let Some(switches) = core.prefetchers.value() else { continue };
             for (place, (bit, _)) in switches.bits.iter().enumerate() {
                 let mut others = switches.bits[..place].iter();
                 assert!(*bit < 64 && !others.any(|(other, _)| other == bit));

@@ -93,9 +93,7 @@ pub(crate) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> C
 
 /// Returns the rung of a point of the ladder, in core cycles, or in ticks without a yardstick.
 pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
-    let State::Measured(measured) = &point.state else {
-        return None;
-    };
+    let State::Measured(measured) = &point.state else { return None };
     let cost = measured.interval(Unit::CoreCycles, rate).unwrap_or(measured.ticks.interval);
     Some(Rung { working_set: point.x, cost })
 }

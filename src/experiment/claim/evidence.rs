@@ -51,9 +51,7 @@ impl Evidence<'_> {
     /// # Errors
     /// If it stays there or leaves by chance.
     pub(crate) fn no_chance(&self, bytes: f64) -> Testable<()> {
-        let Some(of) = self.uncertain.filter(|of| of.holds(bytes)) else {
-            return Ok(());
-        };
+        let Some(of) = self.uncertain.filter(|of| of.holds(bytes)) else { return Ok(()) };
         Err(Untestable(format!(
             "{:.1} MiB are not certain to lie in the last level: {}",
             bytes / 1048576.0,

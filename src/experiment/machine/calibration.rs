@@ -170,9 +170,7 @@ impl Calibration {
     /// Adds the values that these points measured. Ignores other points of the ladder.
     pub fn with(mut self, points: &[Point], machine: &Machine) -> Self {
         for point in points {
-            let Some(measured) = point.measured().filter(|of| of.took_time()) else {
-                continue;
-            };
+            let Some(measured) = point.measured().filter(|of| of.took_time()) else { continue };
             let cycles = cycles(measured, machine);
             match point.series.as_str() {
                 PAGES => self.page_step = Some(cycles),

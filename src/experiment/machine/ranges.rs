@@ -239,9 +239,7 @@ fn in_memory(ladder: &[Rung]) -> f64 {
 /// too. Memory is reached by its cost, or by as many steps as there are cache `levels`: on a crowded host the last
 /// level may have no plateau, so that the steps on both sides of it are one.
 pub(crate) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
-    let [.., first, _, _, last] = ladder else {
-        return false;
-    };
+    let [.., first, _, _, last] = ladder else { return false };
     let octaves = (last.working_set / first.working_set).log2();
     let flat = last.cost.middle() < first.cost.middle() * PLATEAU.powf(octaves);
     flat && (last.cost.middle() >= in_memory(ladder) || steps_of(ladder).len() >= levels)

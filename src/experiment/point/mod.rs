@@ -103,10 +103,7 @@ impl Priors {
 
     /// Returns how the passes differ in `unit`.
     pub(crate) const fn of(self, unit: Unit) -> Prior {
-        match unit.counts_cycles() {
-            true => self.cycles,
-            false => self.ticks,
-        }
+        if unit.counts_cycles() { self.cycles } else { self.ticks }
     }
 }
 

@@ -209,9 +209,7 @@ impl Doubt {
     ) -> Point {
         let series = &point.series;
         let mut point = point.clone();
-        let Some(measured) = point.measured_mut() else {
-            return point;
-        };
+        let Some(measured) = point.measured_mut() else { return point };
         if let Some(reason) = measured.quality.refusal() {
             point.state = State::Untestable(Untestable(reason.to_owned()));
             return point;

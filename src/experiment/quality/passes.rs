@@ -68,9 +68,7 @@ pub fn merged_by_number(points: impl IntoIterator<Item = (Option<u32>, Point)>) 
 /// Merges all passes over a case. Untestable passes count only if all passes are untestable.
 fn one(mut passes: Vec<(u32, Point)>) -> Point {
     let measured = passes.iter().filter_map(|(number, pass)| {
-        let State::Measured(measured) = &pass.state else {
-            return None;
-        };
+        let State::Measured(measured) = &pass.state else { return None };
         Some((*number, (**measured).clone()))
     });
     let (numbers, measured): (Vec<u32>, Vec<Measured>) = measured.unzip();

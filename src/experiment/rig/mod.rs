@@ -253,9 +253,7 @@ impl<'a> Rig<'a> {
         let levels = reported.iter().flatten().count();
         let mut rungs = Vec::new();
         for bytes in half_octaves(24, 1).take_while(|&bytes| bytes <= largest) {
-            let Some(point) = self.measure(&ladder::rung(bytes, seed)) else {
-                break;
-            };
+            let Some(point) = self.measure(&ladder::rung(bytes, seed)) else { break };
             rungs.extend(rung_of(&point, self.rate));
             each(&point);
             let far = bytes >= FARTHEST;

@@ -42,10 +42,7 @@ impl<'m> PreparedCase<'m> {
         context: Context,
     ) -> Testable<Self> {
         let setup = &case.setup;
-        let home = match setup.moves_pages() {
-            true => Home::of(case, arena, context.host),
-            false => None,
-        };
+        let home = if setup.moves_pages() { Home::of(case, arena, context.host) } else { None };
         let (region, granted) = match (setup.is_count(), &home) {
             (true, _) => arena.region_to_count(setup.bytes(), pages)?,
             (_, Some(_)) => arena.new_region(setup.bytes(), pages, &case.policy)?,

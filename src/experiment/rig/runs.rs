@@ -36,9 +36,7 @@ pub(super) fn one_by_one(
         }
         Workload::Shot { shot, .. } => time(shot.as_mut(), &mut ticks),
         Workload::Threads { workers, timing: Timing::AtOnce { in_step: false, .. } } => {
-            let Some(first) = workers.first_mut() else {
-                return Ok(None);
-            };
+            let Some(first) = workers.first_mut() else { return Ok(None) };
             let found = Arc::new(Mutex::new(ticks));
             let in_its_place = Box::new(Register::default());
             first.kernel = Box::new(OneByOne {

@@ -3,7 +3,6 @@
 use crate::experiment::machine::predict::{Basis, Flow, moved};
 use crate::experiment::prelude::*;
 use crate::kernel::{Addition, Outstanding, Register, StoreBufferFill};
-use crate::mem::{LINE, Region};
 use crate::pattern::{Arrangement, Orders};
 
 /// A chain of dependent one-cycle instructions.

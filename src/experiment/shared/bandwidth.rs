@@ -5,7 +5,6 @@ use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
 use crate::host::{BackgroundLoad, Worker};
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
-use crate::mem::Region;
 
 /// The instructions that move the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,6 @@
 use crate::cpu::{Core, Fact, Identity};
 use crate::experiment::prelude::*;
 use crate::host::{Host, Told};
-use crate::mem::Region;
 
 /// How the number is obtained.
 #[derive(Clone, Copy)]

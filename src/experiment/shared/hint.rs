@@ -11,7 +11,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Walk, Work};
 use crate::measure::Shot;
-use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Rng};
 use crate::time::start;
 use core::hint::black_box;

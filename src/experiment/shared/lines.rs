@@ -5,7 +5,6 @@ use crate::experiment::prelude::*;
 use crate::kernel::{
     Burst, FillLines, FillWay, LoadLines, LoadWay, Places, Transfer, Vector, Width,
 };
-use crate::mem::{LINE, Region};
 
 /// Lines, and a way to fill them. One operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,7 +10,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Walk, Work};
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
 use crate::pattern::Layout;
 #[cfg(target_feature = "sse2")]
 use core::arch::x86_64::__m128i;

@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::host::{Backing, Granted, MemoryPolicy, Pages, Populate, Worker};
 use crate::kernel::{Access, Kernel, Work};
 use crate::measure::Shot;
-use crate::mem::Region;
 use core::hint::black_box;
 
 /// How pages are mapped or touched.

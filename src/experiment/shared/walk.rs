@@ -4,7 +4,6 @@ use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::prelude::*;
 use crate::host::Worker;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
-use crate::mem::{LINE, PAGE, Region};
 use crate::order;
 use crate::pattern::{Layout, Order, Ring};
 

@@ -5,7 +5,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::all_different;
 use crate::host::Worker;
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, RoundTrip, RoundTripWay, Work};
-use crate::mem::{LINE, PAGE, Region};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The distance between the words of the threads.

@@ -3,8 +3,6 @@
 use crate::experiment::claim::verdict::{Extreme, none};
 use crate::experiment::prelude::*;
 use crate::kernel::{Forward, Passing, Trip};
-use crate::mem::{LINE, PAGE, Region};
-use crate::stats::Interval;
 
 families![
     store_to_load in self::STORES_AND_LOADS,

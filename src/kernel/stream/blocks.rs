@@ -50,10 +50,7 @@ impl Blocks {
     /// Returns how many of the next `left` blocks one call does. The vector kernels wrap around by
     /// themselves; a string instruction ends at the end of the memory.
     fn a_call(&self, left: u64) -> u64 {
-        match self.motion.string() {
-            true => left.min(self.pass() - self.done % self.pass()),
-            false => left,
-        }
+        if self.motion.string() { left.min(self.pass() - self.done % self.pass()) } else { left }
     }
 
     /// The fifth argument of the kernels.
@@ -76,10 +73,7 @@ impl Blocks {
         let blocks = kernel(self.motion, self.vector).call;
         self.runs += 1;
         let end = self.done + operations;
-        let mut checksum = match self.motion.reads_alone() {
-            true => 0,
-            false => self.place() as u64,
-        };
+        let mut checksum = if self.motion.reads_alone() { 0 } else { self.place() as u64 };
         while self.done < end {
             let count = self.a_call(end - self.done);
             let (place, value) = (self.place(), self.value());
@@ -107,10 +101,7 @@ impl Blocks {
         let width = self.width();
         let (count, bytes) = ((BLOCK / width) as u32, width as u32);
         let loads = Work::default().load(self.sources() as u32 * count, bytes);
-        match self.motion.reads_alone() {
-            true => loads,
-            false => loads.store(count, bytes),
-        }
+        if self.motion.reads_alone() { loads } else { loads.store(count, bytes) }
     }
 
     /// The number of parts that are read.
@@ -124,10 +115,7 @@ impl Blocks {
 
     /// Bytes per access; a line for a string instruction.
     fn width(&self) -> usize {
-        match self.motion.string() {
-            true => LINE,
-            false => self.vector.bytes(),
-        }
+        if self.motion.string() { LINE } else { self.vector.bytes() }
     }
 
     /// Reports the accesses of the next blocks.

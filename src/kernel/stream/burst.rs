@@ -305,9 +305,7 @@ impl Oracle<'_, '_> {
         let any = [Load, Store].map(|transfer| Width::BYTES.map(|bytes| (transfer, bytes)));
         let aligned = [(LoadAligned, 16), (StoreAligned, 16)];
         for (transfer, bytes) in any.into_iter().flatten().chain(aligned) {
-            let Some(width) = Width::of(bytes, features) else {
-                continue;
-            };
+            let Some(width) = Width::of(bytes, features) else { continue };
             let any: &[Places] = match transfer {
                 Load | Store => &ANY,
                 LoadAligned | StoreAligned => &[],

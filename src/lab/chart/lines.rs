@@ -230,9 +230,10 @@ fn curve(
             begun = false;
             continue;
         };
-        match begun {
-            true => line.line_to(x, y),
-            false => line.move_to(x, y),
+        if begun {
+            line.line_to(x, y)
+        } else {
+            line.move_to(x, y)
         }
         begun = true;
         let marked = match role {

@@ -191,10 +191,7 @@ impl<'t> FalselyShared<'t> {
 
     /// Returns the number of a thread: the trace's number under valgrind, the kernel's for samples.
     fn thread(&self, part: &Part) -> u64 {
-        match self.sampled() {
-            true => self.traced.trace.number(part.thread),
-            false => part.thread as u64,
-        }
+        if self.sampled() { self.traced.trace.number(part.thread) } else { part.thread as u64 }
     }
 
     fn sampled(&self) -> bool {

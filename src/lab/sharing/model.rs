@@ -49,9 +49,10 @@ pub fn requests(scheme: &Scheme, layout: &Layout) -> Requests {
             for (core, accesses) in accesses.iter().enumerate() {
                 let Some(&(line, write)) = accesses.get(turn) else { continue };
                 let before = caches.messages();
-                match write {
-                    true => caches.write(core, line, round),
-                    false => caches.read(core, line),
+                if write {
+                    caches.write(core, line, round)
+                } else {
+                    caches.read(core, line)
                 };
                 let requests = (caches.messages() - before).requests();
                 if round >= WARM_UP {

@@ -279,9 +279,7 @@ pub(super) fn turbo(root: &Root) -> Check {
         ("cpufreq/boost", "0", "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"),
     ];
     for (file, off, mend) in files {
-        let Ok(value) = read(&root.sys.join("devices/system/cpu").join(file)) else {
-            continue;
-        };
+        let Ok(value) = read(&root.sys.join("devices/system/cpu").join(file)) else { continue };
         return match value.as_str() {
             value if value == off => subject.good("off"),
             "0" | "1" => subject.warn("on", mend),

@@ -259,10 +259,7 @@ mod tests {
 
     #[test]
     fn a_privileged_process_may_lock_all_memory() {
-        let limit = match limits::may_lock_any_memory() {
-            true => None,
-            false => limits::locked_memory(),
-        };
+        let limit = if limits::may_lock_any_memory() { None } else { limits::locked_memory() };
         assert_eq!(Observed::now(&Root::live(), 0).locked_memory, limit);
     }
 

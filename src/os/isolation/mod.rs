@@ -182,10 +182,7 @@ fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<M
             _ => missing.push(Missing::of(check)),
         }
     }
-    match missing.is_empty() {
-        true => Ok(plan),
-        false => Err(missing),
-    }
+    if missing.is_empty() { Ok(plan) } else { Err(missing) }
 }
 
 /// Starts the guardian that restores the planned changes; `None` if nothing will change.

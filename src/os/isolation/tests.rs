@@ -113,9 +113,7 @@ fn a_controller_that_cannot_be_handed_on_is_no_plan() {
 /// Not a test by itself: the code of the process whose standard error the next test reads.
 #[test]
 fn isolate_in_vain() {
-    let Some(root) = Planted::passed() else {
-        return;
-    };
+    let Some(root) = Planted::passed() else { return };
     let plan = Plan::of(&root, 1).unwrap();
     fs::remove_dir_all(root.sys.join("fs/cgroup")).unwrap();
     assert!(Isolated::change(&root, 1, Some(plan)).is_err());
@@ -200,9 +198,7 @@ fn a_cpu_is_quiet_if_hardly_anything_came() {
 /// Not a test by itself: the code of the process that the next test kills.
 #[test]
 fn isolate_and_wait() {
-    let Some(root) = Planted::passed() else {
-        return;
-    };
+    let Some(root) = Planted::passed() else { return };
     let _isolated = isolated(&root);
     std::thread::sleep(Duration::from_secs(60));
 }

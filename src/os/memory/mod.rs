@@ -231,9 +231,7 @@ fn fits(requested: usize, rounded: usize, policy: &MemoryPolicy) -> Result<(), M
 
 /// Checks that a node to which all bytes are to be bound has enough memory.
 fn fits_node(bytes: usize, policy: &MemoryPolicy) -> Result<(), MemoryError> {
-    let MemoryPolicy::Bind(node) = *policy else {
-        return Ok(());
-    };
+    let MemoryPolicy::Bind(node) = *policy else { return Ok(()) };
     match Sysfs::live().available_on(node) {
         Ok(available) if bytes as u64 > spendable(available) => {
             Err(MemoryError::NodeTooSmall { node, requested: bytes, available })

@@ -110,9 +110,7 @@ fn status(addresses: &[usize]) -> io::Result<Vec<libc::c_int>> {
 fn counted(status: &[libc::c_int]) -> io::Result<Vec<OnNode>> {
     let mut found: Vec<OnNode> = Vec::new();
     for &of in status {
-        let Ok(node) = usize::try_from(of) else {
-            return Err(io::Error::from_raw_os_error(-of));
-        };
+        let Ok(node) = usize::try_from(of) else { return Err(io::Error::from_raw_os_error(-of)) };
         match found.iter_mut().find(|on| on.node == node) {
             Some(on) => on.pages += 1,
             None => found.push(OnNode { node, pages: 1 }),

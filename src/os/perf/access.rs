@@ -53,9 +53,7 @@ pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
         cores = true;
         let leader = event(&at, "mem-loads-aux")?.map(|config| config[0]);
         for (event_name, period) in [("mem-loads", LOADS), ("mem-stores", STORES)] {
-            let Some(mut config) = event(&at, event_name)? else {
-                continue;
-            };
+            let Some(mut config) = event(&at, event_name)? else { continue };
             let loads = event_name == "mem-loads";
             if loads {
                 set(&at, "ldlat", LATENCY, &mut config)?;
@@ -110,9 +108,7 @@ fn kind(at: &Path) -> Option<u32> {
 /// Parses an event that the kernel lists, such as `event=0xcd,umask=0x1,ldlat=3`.
 fn event(at: &Path, name: &str) -> Result<Option<[u64; 3]>, String> {
     let file = at.join("events").join(name);
-    let Ok(text) = read(&file) else {
-        return Ok(None);
-    };
+    let Ok(text) = read(&file) else { return Ok(None) };
     let mut config = [0; 3];
     for term in text.split(',') {
         let (name, value) = term.split_once('=').unwrap_or((term, "1"));
@@ -143,9 +139,7 @@ fn set(at: &Path, name: &str, value: u64, config: &mut [u64; 3]) -> Result<(), S
     for range in ranges.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let bit = |text: &str| text.parse::<u32>().ok().filter(|bit| *bit < 64);
-        let (Some(first), Some(last)) = (bit(first), bit(last)) else {
-            return Err(malformed());
-        };
+        let (Some(first), Some(last)) = (bit(first), bit(last)) else { return Err(malformed()) };
         for bit in first..=last {
             *word = *word & !(1 << bit) | (left & 1) << bit;
             left >>= 1;

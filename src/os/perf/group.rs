@@ -176,10 +176,7 @@ impl Group {
     /// Opens `event` beside the others of its kind; see [`open_beside`].
     fn add(&mut self, event: &Event, may_take_turns: bool) -> Result<bool, Refusal> {
         let place = self.answers.len();
-        let groups = match event.is_software() {
-            true => &mut self.software,
-            false => &mut self.hardware,
-        };
+        let groups = if event.is_software() { &mut self.software } else { &mut self.hardware };
         open_beside(&Kernel, groups, event, place, may_take_turns)
             .map_err(|error| refusal(event, &error))
     }

@@ -47,10 +47,7 @@ impl Sampler {
 
     /// Starts sampling `thread` (0: the calling thread).
     pub(crate) fn open(event: &Sampled, thread: libc::pid_t) -> io::Result<Self> {
-        let rings = match event.user_only {
-            true => EXCLUDE_KERNEL | EXCLUDE_HV,
-            false => 0,
-        };
+        let rings = if event.user_only { EXCLUDE_KERNEL | EXCLUDE_HV } else { 0 };
         let leader = event.leader.map(|config| {
             let flags = rings | DISABLED;
             Attributes { kind: event.kind, config, flags, ..Attributes::default() }

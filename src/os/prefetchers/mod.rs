@@ -32,9 +32,10 @@ impl fmt::Display for Setting {
     /// Lists the prefetchers that are off, or says that all are on, and names the register.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let off: Vec<&str> = self.switches.off(self.value).collect();
-        match off.is_empty() {
-            true => f.write_str("all on")?,
-            false => write!(f, "off: {}", off.join(", "))?,
+        if off.is_empty() {
+            f.write_str("all on")?
+        } else {
+            write!(f, "off: {}", off.join(", "))?
         }
         write!(f, " (register {:#x} is {:#x})", self.switches.register, self.value)
     }

@@ -123,9 +123,7 @@ fn without_its_guardian_the_register_is_put_back_all_the_same() {
 /// Not a test by itself: the code of the processes that the tests below end.
 #[test]
 fn switch_off_and_wait() {
-    let Some(root) = Planted::passed() else {
-        return;
-    };
+    let Some(root) = Planted::passed() else { return };
     // The shell starts a background job with SIGINT ignored.
     // SAFETY: the default action is not a function.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };

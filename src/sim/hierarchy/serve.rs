@@ -49,9 +49,7 @@ impl Hierarchy {
     /// hierarchies.
     #[inline(always)]
     pub(super) fn serve_unwatched(&mut self, reference: Reference) -> bool {
-        let Some(side) = self.side(reference.op) else {
-            return true;
-        };
+        let Some(side) = self.side(reference.op) else { return true };
         let first = self.at_mut(side, 0);
         if first.level.again(reference) {
             first.level.count(reference.op, true);
@@ -97,9 +95,7 @@ impl Hierarchy {
     /// prefetches.
     #[inline(never)]
     fn serve_inwards(&mut self, side: Side, reference: Reference) -> bool {
-        let Some((first, mut behind)) = self.levels.split_first_mut() else {
-            return false;
-        };
+        let Some((first, mut behind)) = self.levels.split_first_mut() else { return false };
         let mut cache = match (side, &mut self.instructions) {
             (Side::Instructions, Some(own)) => own,
             _ => &mut first.cache,

@@ -180,9 +180,7 @@ impl Mesi {
     /// If `core` does not exist.
     pub fn evict(&mut self, core: usize, line: u64) {
         assert!(core < self.cores, "core {core} of {}", self.cores);
-        let Some(line) = self.lines.get_mut(&line) else {
-            return;
-        };
+        let Some(line) = self.lines.get_mut(&line) else { return };
         let copy = &mut line.copies[core];
         if copy.state == State::Modified {
             line.memory = copy.value;

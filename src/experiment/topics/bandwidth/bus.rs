@@ -6,8 +6,6 @@ use crate::experiment::shared::cores::{on_all_cores, up_to_all_cores};
 use crate::experiment::topics::bandwidth::scaling::own_l2;
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, by_16_bytes};
 use crate::kernel::Motion;
-use crate::mem::PAGE;
-use crate::stats::Interval;
 
 const READ: &str = "read memory";
 const WRITE: &str = "write memory";

@@ -8,7 +8,6 @@ use crate::experiment::topics::bandwidth::{
     without_repetition, working_sets,
 };
 use crate::kernel::Motion;
-use crate::stats::Interval;
 
 /// Cases of the figures: the paper's motions, over all working sets.
 fn figure_cases(machine: &Machine) -> Vec<Case> {

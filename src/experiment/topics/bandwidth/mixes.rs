@@ -6,7 +6,6 @@ use crate::experiment::topics::bandwidth::{
     PAPER, READ, WRITE, by_16_bytes, level, ports, sizes, unknown_ports, whole_blocks,
 };
 use crate::kernel::Motion;
-use crate::stats::Interval;
 
 const HALVES: &str = "read two streams";
 const QUARTERS: &str = "read four streams";

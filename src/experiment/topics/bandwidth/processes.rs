@@ -7,7 +7,6 @@ use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, by_16_bytes};
 use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
 use crate::order;
-use crate::stats::Interval;
 use BackgroundKind::{AsLarge, Nothing, Reader, Writer};
 
 /// Motions of the measured process, and the names of its series.

@@ -12,7 +12,6 @@ use crate::host::CpuLocation;
 use crate::infer::saturation;
 use crate::kernel::Motion;
 use crate::order;
-use crate::stats::Interval;
 
 const NON_TEMPORAL: &str = "non-temporal write";
 

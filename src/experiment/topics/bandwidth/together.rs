@@ -10,7 +10,6 @@ use crate::experiment::topics::bandwidth::{
 };
 use crate::host::Nearness;
 use crate::kernel::Motion;
-use crate::stats::Interval;
 use Threads::{One, Own, Same};
 
 /// The number of threads of a series, and whether they share their memory.

@@ -6,7 +6,6 @@ use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::code;
 use crate::infer::{self, Found};
 use crate::pattern::{Between, Listing, Nested, Window};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[BUFFERS];
 
@@ -302,9 +301,7 @@ const BUFFERS: Experiment = Experiment {
                 let share = ratio(held(e, SUMS), Ok(operations))?;
                 let judged = at_most("sums over operations", share, 0.8)?;
                 // Threads share the registers as they need them, but have half of the reorder buffer each.
-                let Ok(published) = e.at(PUBLISHED_OPERATIONS, 1.0) else {
-                    return Ok(judged);
-                };
+                let Ok(published) = e.at(PUBLISHED_OPERATIONS, 1.0) else { return Ok(judged) };
                 unless_halved("reorder buffer", operations.scaled(1.0 / published.middle()), judged)
             },
         )

@@ -6,8 +6,6 @@
 use crate::experiment::prelude::*;
 use crate::host::Pages;
 use crate::kernel::{AlignCopies, CodeAlign, Placed};
-use crate::mem::{LINE, Region};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CODE_ALIGNMENT];
 

@@ -5,7 +5,6 @@ use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::{code, l1i};
 use crate::order;
 use crate::pattern::{Blocks, Callers, Listing};
-use crate::stats::Interval;
 
 #[cfg(feature = "std")]
 mod gcc;

@@ -4,10 +4,8 @@ use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::kernel::IndexChase;
-use crate::mem::Region;
 use crate::model::{cycle_of_function, long_cycles};
 use crate::pattern::{Chain, Fill};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[JUMP_TABLE, FIG_5, PITFALLS];
 

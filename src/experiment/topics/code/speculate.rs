@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::kernel::{Issue, Kernel, Speculate, SpeculateMiss};
 use crate::measure::Shot;
-use crate::mem::{PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use core::hint::black_box;
 

@@ -8,7 +8,6 @@ use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way, contend};
 use crate::experiment::topics::coherence::series;
 use crate::kernel::{IncrementWay, QueueWay};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CONTENTION, THROUGHPUT, FAIRNESS];
 

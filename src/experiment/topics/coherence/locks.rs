@@ -7,7 +7,6 @@ use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::series;
 use crate::host::Worker;
 use crate::kernel::{Increment, IncrementWay, QueueLock, QueueWay};
-use crate::mem::{LINE, Region};
 use crate::model::closed_cycle;
 
 #[cfg(feature = "std")]

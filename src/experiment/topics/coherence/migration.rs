@@ -8,9 +8,7 @@ use crate::experiment::topics::coherence::transfer::{remote, two_cores, walks_an
 use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
 use crate::pattern::Layout;
-use crate::stats::Interval;
 use core::hint::black_box;
 
 pub(crate) static ALL: &[Experiment] = &[SITUATIONS];

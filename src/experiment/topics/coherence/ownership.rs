@@ -11,8 +11,6 @@ use crate::experiment::topics::coherence::transfer::{TRIP, WALK, two_cores, walk
 use crate::host::{Host, Lack};
 use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, Work};
 use crate::measure::Shot;
-use crate::mem::Region;
-use crate::stats::Interval;
 use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
 

@@ -8,7 +8,6 @@ use crate::experiment::prelude::*;
 use crate::host::{Guard, Host, Lack};
 use crate::kernel::{APART, Work};
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
 use alloc::sync::Arc;
 use core::ptr::with_exposed_provenance;

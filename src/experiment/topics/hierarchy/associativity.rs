@@ -3,9 +3,8 @@
 use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::mem::LINE;
 use crate::pattern::Layout;
-use crate::stats::{Interval, Side};
+use crate::stats::Side;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_6_5];
 

@@ -4,9 +4,7 @@ use crate::experiment::claim::verdict::{Extreme, none};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::BurstSetup;
 use crate::kernel::{Alias4K, BURST, Places, StoreAddress, Transfer};
-use crate::mem::{PAGE, Region};
 use crate::order;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_6_6];
 

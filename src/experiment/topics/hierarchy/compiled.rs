@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 #[cfg(not(feature = "std"))]
 use crate::host::Host;
-use crate::mem::Region;
 use crate::sim::trace::{Decoder, MAGIC};
 use crate::sim::{Cache, Design, Geometry};
 

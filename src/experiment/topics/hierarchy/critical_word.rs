@@ -3,9 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Direction, Fields};
-use crate::mem::Region;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_3_30, STRUCT_RULES];
 

@@ -6,7 +6,6 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::Step;
 use crate::model::saved;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_3_32];
 

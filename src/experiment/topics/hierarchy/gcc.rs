@@ -3,7 +3,6 @@
 use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::compiled::{Compiler, CompilerSetup, SLICES};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[TABLE_3_1];
 

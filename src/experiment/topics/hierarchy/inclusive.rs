@@ -7,9 +7,7 @@ use crate::cpu::{CacheKind, Vendor, clflush, mfence};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Walk};
-use crate::mem::{LINE, Region};
 use crate::pattern::Layout;
-use crate::stats::Interval;
 use crate::time::{start, stop};
 use core::hint::black_box;
 

@@ -7,7 +7,6 @@ use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::{latencies, near_and_far};
 use crate::model::Reuse;
 use crate::order;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
 

@@ -9,9 +9,7 @@ use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::LoadSetup;
 use crate::host::Told;
 use crate::kernel::Blocked;
-use crate::mem::{LINE, Region};
 use crate::order;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[LLC_SHARE];
 

@@ -3,9 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Chase, Mode};
-use crate::mem::Region;
 use crate::pattern::Layout;
-use crate::stats::Interval;
 
 /// Why the width of a load shows in its latency.
 const OTHER_PATH: &str = "Loads of different widths take different paths to a vector register.";

@@ -3,14 +3,12 @@
 use crate::experiment::claim::verdict::Extreme;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::mem::Region;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
 use crate::sim;
 use crate::sim::{
     Design, Geometry, Hierarchy, HierarchyDesign, Inclusion, Instructions, LevelDesign, Prefetcher,
 };
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[TABLE_3_2];
 

@@ -5,10 +5,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::host::{MemoryNode, MemoryPolicy, Nodes, Worker};
 use crate::kernel::{Bandwidth, Motion, Vector};
-use crate::mem::Region;
 use crate::order;
 use crate::pattern::Layout;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[NODES];
 

@@ -8,7 +8,6 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::llc_share::{last_known, share_to_whole};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 use core::iter::successors;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];

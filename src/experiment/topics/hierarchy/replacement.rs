@@ -5,10 +5,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, lock};
 use crate::infer::{self, Found, Known};
 use crate::kernel::Revisit;
-use crate::mem::{LINE, Region};
 use crate::pattern::{Rng, Visits};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
-use crate::stats::Interval;
 use alloc::collections::BTreeMap;
 
 /// The place of every case on the axis.
@@ -348,7 +346,6 @@ pub(crate) fn sequences(ways: u32) -> Vec<Sequence> {
 mod tests {
     use super::*;
     use crate::infer::replacement;
-    use crate::stats::Interval;
 
     #[test]
     fn letters_are_read_back() {

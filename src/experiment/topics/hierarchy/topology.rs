@@ -6,7 +6,6 @@ use crate::experiment::claim::verdict::told_by_hardware;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::{Arrangement, Sharing, Told};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
 

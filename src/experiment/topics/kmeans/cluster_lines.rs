@@ -3,9 +3,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::mem::LINE;
 use crate::model::Spread;
-use crate::stats::Interval;
 use core::mem::offset_of;
 
 pub(crate) static ALL: &[Experiment] = &[COST_ANALYSIS, MISC];

@@ -7,7 +7,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use crate::order;
 use crate::pattern::kmeans::POINTS;
-use crate::stats::Interval;
 use problem::PROBLEM;
 use streams::STREAMS;
 

@@ -4,9 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::BurstSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Places, Step, Transfer};
-use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_6_4];
 

@@ -4,7 +4,6 @@ use crate::experiment::claim::verdict::untestable;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::layout::{Loads, RingSetup};
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_6_2];
 
@@ -69,10 +68,7 @@ const FIG_6_2: Experiment = Experiment {
         let seed = machine.seed;
         let mut cases = Vec::new();
         for spread in &SPREADS {
-            let order = match spread.sequential {
-                true => Order::Sequential,
-                false => Order::Random { seed },
-            };
+            let order = if spread.sequential { Order::Sequential } else { Order::Random { seed } };
             let words = 8 * spread.lines;
             let layout = Layout::npad(words - 1);
             for working_set in machine.working_sets_or_one_a_range() {

@@ -3,9 +3,7 @@
 use crate::experiment::prelude::*;
 use crate::experiment::topics::layout::{Counted, agree, counted};
 use crate::kernel::Gather;
-use crate::mem::{LINE, Region};
 use crate::pattern::{Order, Picks};
-use crate::stats::Interval;
 use core::ffi::{c_int, c_long};
 use core::mem::{offset_of, size_of};
 

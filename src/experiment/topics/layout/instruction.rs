@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::hierarchy::misses::AHEAD;
-use crate::mem::Region;
 use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
@@ -12,7 +11,6 @@ use crate::sim::{
     self, Design, Geometry, GeometryError, Hierarchy, HierarchyDesign, Inclusion, Instructions,
     LevelDesign, Prefetcher, TlbDesign,
 };
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_7_1];
 

@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::no_width;
 use crate::kernel::{TwoFields, WideChase, Width};
-use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 
 pub mod alignment;

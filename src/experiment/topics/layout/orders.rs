@@ -5,7 +5,6 @@ use crate::experiment::shared::arithmetic::OrdersSetup;
 use crate::experiment::topics::layout::{Counted, agree, counted};
 use crate::order;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
-use crate::stats::Interval;
 use core::mem::{offset_of, size_of};
 
 pub(crate) static ALL: &[Experiment] = &[ORDER_SPLIT];

@@ -2,7 +2,6 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::mem::LINE;
 use core::hint::black_box;
 use core::mem::size_of;
 

@@ -5,10 +5,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::BurstSetup;
 use crate::experiment::topics::layout::{Loads, RingSetup};
 use crate::kernel::{Places, Transfer, Width};
-use crate::mem::{LINE, PAGE};
 use crate::order;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
 

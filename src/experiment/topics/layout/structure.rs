@@ -4,7 +4,6 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::Told;
-use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
 
 pub(crate) static ALL: &[Experiment] = &[SIZE_FORMULA, FIG_3_9, STRUCT_L];

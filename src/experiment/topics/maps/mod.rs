@@ -7,7 +7,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::maps::map::MapKind;
 use crate::experiment::topics::maps::operations::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
 use crate::order;
-use crate::stats::Interval;
 
 family![maps];
 

@@ -5,7 +5,6 @@ use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
 use crate::host::{RoundOptions, Worker};
 use crate::kernel::{Access, Kernel};
-use crate::mem::Region;
 use alloc::sync::Arc;
 
 /// Number of stripes of the note's maps.

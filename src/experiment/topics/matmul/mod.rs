@@ -7,7 +7,6 @@ pub mod multiply;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::matmul::multiply::{DifferenceSetup, MatmulSetup, Multiply};
 use crate::kernel::MatmulWay;
-use crate::stats::Interval;
 
 family![matmul];
 

@@ -3,7 +3,6 @@
 use crate::experiment::machine::predict::window;
 use crate::experiment::prelude::*;
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay};
-use crate::mem::{LINE, Region};
 use crate::model::addition_in_sums;
 use crate::pattern::{Product, Rng};
 use crate::sim::{Cache, Design, Geometry, Reference};

@@ -9,9 +9,7 @@ use crate::experiment::topics::parallelism::mlp::EVENTS;
 use crate::experiment::topics::parallelism::shuffle::in_passes;
 use crate::infer::in_parallel;
 use crate::kernel::ParallelChase;
-use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
 
@@ -96,10 +94,7 @@ const FILL_BUFFERS: Experiment = Experiment {
                     share(12.0),
                 )?;
                 let is_limited = judged.verdict == Verdict::DoesNotHold && in_small_pages(e);
-                Ok(match is_limited {
-                    true => untestable(judged, FEW_WALKERS),
-                    false => judged,
-                })
+                Ok(if is_limited { untestable(judged, FEW_WALKERS) } else { judged })
             },
         ),
     ],

@@ -10,7 +10,6 @@ use crate::experiment::topics::parallelism::shuffle::{
 use crate::model::in_flight;
 use crate::pattern::Indices;
 use crate::pmu::Quantity;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[MLP, DEFINITIONS, EXPLANATION];
 

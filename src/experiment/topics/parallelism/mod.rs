@@ -3,7 +3,6 @@
 use crate::experiment::machine::predict::{Places, in_flight, random};
 use crate::experiment::prelude::*;
 use crate::kernel::{Chains, Op, Passes, Shuffle};
-use crate::mem::{LINE, Region};
 use crate::pattern::{Deck, Indices};
 
 pub mod lanes;

@@ -6,9 +6,7 @@ use crate::experiment::topics::parallelism::ShuffleSetup;
 use crate::experiment::topics::parallelism::shuffle::{buffered, in_memory, shuffle};
 use crate::host::Host;
 use crate::kernel::{Op, symbols};
-use crate::mem::Region;
 use crate::pattern::Indices;
-use crate::stats::Interval;
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 

@@ -5,7 +5,6 @@ use crate::experiment::topics::parallelism::ShuffleSetup;
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
 use crate::pmu::Quantity;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[SHUFFLE, BUFFERED_SHUFFLE, STAGES];
 

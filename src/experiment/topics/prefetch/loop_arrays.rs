@@ -7,8 +7,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::{Code, Pages};
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, Region};
-use crate::stats::Interval;
 
 #[cfg(feature = "std")]
 mod gcc;

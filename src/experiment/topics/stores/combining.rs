@@ -8,8 +8,6 @@ use crate::experiment::topics::stores::streaming::beyond_caches;
 use crate::experiment::topics::stores::streaming::matrix::MatrixSetup;
 use crate::experiment::topics::stores::{Laps, lap_cases, slower_lap};
 use crate::kernel::{FillWay, Sweep, Temporal};
-use crate::mem::LINE;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
 

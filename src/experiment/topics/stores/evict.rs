@@ -11,9 +11,7 @@ use crate::experiment::shared::hint::{BYTES, settle};
 use crate::experiment::shared::pollution::stream_line;
 use crate::kernel::Work;
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
 use crate::pattern::Rng;
-use crate::stats::Interval;
 use core::hint::black_box;
 
 pub(crate) static ALL: &[Experiment] = &[FLUSHES];

@@ -5,8 +5,6 @@ use crate::experiment::shared::lines::FillSetup;
 use crate::experiment::shared::touch::{Touch, TouchSetup};
 use crate::host::Pages;
 use crate::kernel::FillWay;
-use crate::mem::LINE;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIRST_TOUCH];
 

@@ -2,7 +2,6 @@
 
 use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
-use crate::mem::{LINE, Region};
 
 pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
 

@@ -2,7 +2,6 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
-use crate::stats::Interval;
 
 pub mod combining;
 pub mod evict;

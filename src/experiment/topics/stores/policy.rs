@@ -7,9 +7,7 @@ use crate::kernel::{
     FillLines, FillWay, Kernel, LoadLines, LoadWay, Rewrite, RewriteWay, Vector, Work,
 };
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
 use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
-use crate::stats::Interval;
 use core::hint::black_box;
 
 pub(crate) static ALL: &[Experiment] = &[POLICIES];

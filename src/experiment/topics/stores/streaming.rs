@@ -8,7 +8,6 @@ use crate::cpu::{Features, movnti32, movnti64, sfence};
 use crate::cpu::{movntdq, movntpd, movntps, movntq, movntsd, movntss, vmovntdq256, vmovntdq512};
 use crate::experiment::prelude::*;
 use crate::kernel::{Sweep, Temporal};
-use crate::mem::{PAGE, Region};
 #[cfg(target_feature = "sse2")]
 use core::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i, _mm_load_sd, _mm_load_ss};
 

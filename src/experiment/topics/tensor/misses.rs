@@ -9,7 +9,6 @@ use crate::experiment::topics::tensor::{
 };
 use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
-use crate::mem::PAGE;
 use crate::pattern::{Allocation, Heap, Shape, Storage};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use Reads::{Flat, Indices, Nested};

@@ -7,7 +7,6 @@ use crate::experiment::topics::tensor::setups::{Tally, TallySetup, TensorSetup};
 use crate::kernel::Get;
 use crate::pattern::{Allocation, Storage};
 use crate::sim::Geometry;
-use crate::stats::Interval;
 
 mod misses;
 pub mod setups;

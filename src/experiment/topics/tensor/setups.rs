@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::host::{Event, Host};
 use crate::kernel::{Access, Get, Kernel, ReadTensor, Work};
-use crate::mem::Region;
 use crate::pattern::{Shape, Storage, Tensor};
 use crate::pmu::Reading;
 use crate::sim::{Cache, Design, Geometry, Reference};

@@ -8,7 +8,6 @@ use crate::experiment::topics::tensor::{
     tally,
 };
 use crate::kernel::Get;
-use crate::mem::LINE;
 use crate::pattern::{Heap, Shape};
 
 const ELEMENTS: &str = "elements";

@@ -5,7 +5,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::arithmetic::RegisterSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
 

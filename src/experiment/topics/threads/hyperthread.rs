@@ -8,7 +8,6 @@ use crate::experiment::shared::walk::{
 use crate::host::Nearness;
 use crate::model::{HyperThread, least_hit_rate};
 use crate::pattern::Layout;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
 
@@ -179,9 +178,7 @@ fn most_of_l1(machine: &Machine) -> usize {
 /// Returns random walks on one and on two hyper-threads of the measuring core, each on its own
 /// list. Empty if the core has only one hyper-thread.
 fn of_one_core(machine: &Machine) -> Vec<Case> {
-    let Ok(pair) = machine.cpu_order.pair(Nearness::Core) else {
-        return Vec::new();
-    };
+    let Ok(pair) = machine.cpu_order.pair(Nearness::Core) else { return Vec::new() };
     let mut cases = Vec::new();
     for bytes in [most_of_l1(machine), machine.in_memory()] {
         let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed);

@@ -7,7 +7,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::host::{Alias, Guard, View};
 use crate::kernel::{Handover, PageAlias, Patch};
-use crate::mem::{LINE, PAGE, Region};
 use crate::pmu::Quantity;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -6,9 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::host::Told;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
-use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 use core::hint::black_box;
 
 pub(crate) static ALL: &[Experiment] = &[TLB_USAGE];

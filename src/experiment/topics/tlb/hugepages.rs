@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::tlb::large::{BASE, GIANT, HUGE};
-use crate::mem::{LINE, PAGE};
 use crate::order;
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
@@ -19,10 +18,7 @@ const FAR: usize = 4 * REACH;
 /// Returns a working set in memory, beyond the reach of every TLB as well if so much may be allocated.
 fn beyond_tlbs(machine: &Machine) -> usize {
     let memory = machine.in_memory();
-    match FAR <= machine.largest {
-        true => memory.max(FAR),
-        false => memory,
-    }
+    if FAR <= machine.largest { memory.max(FAR) } else { memory }
 }
 
 /// The document's working set: twice what the L1 dTLB of its machine reached.
@@ -36,10 +32,7 @@ const FIRST_REACH: usize = 128 * PAGE;
 /// entries would still hit most of the time.
 fn beyond_first(machine: &Machine) -> usize {
     let reach = machine.calibration.dtlb_reach().unwrap_or(FIRST_REACH);
-    match reach / 2 * 3 <= BEYOND_FIRST {
-        true => BEYOND_FIRST,
-        false => 2 * reach,
-    }
+    if reach / 2 * 3 <= BEYOND_FIRST { BEYOND_FIRST } else { 2 * reach }
 }
 
 /// Returns the bytes of L2 as the system reports them, or as the ladder shows them.

@@ -5,10 +5,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::touch::TouchGroupSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::Step;
-use crate::mem::{LINE, PAGE};
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[LARGE_MEMORY];
 
@@ -127,10 +125,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             let case = |series| {
                 let case = Case::new(series, x, walk(machine, stride)).in_turn();
                 // Over the largest memory, single steps are timed as well.
-                match strides.last() == Some(&stride) {
-                    true => case.run_by_run(1),
-                    false => case,
-                }
+                if strides.last() == Some(&stride) { case.run_by_run(1) } else { case }
             };
             cases.push(case(BASE).in_its_own_pages());
             cases.push(case(HUGE).in_huge_pages());
@@ -139,9 +134,7 @@ const LARGE_MEMORY: Experiment = Experiment {
             }
         }
         for threads in threads(machine) {
-            let Ok(cpus) = machine.cpu_order.of(threads) else {
-                continue;
-            };
+            let Ok(cpus) = machine.cpu_order.of(threads) else { continue };
             let pages = touched(machine);
             let setup = TouchGroupSetup { pages, cpus };
             cases.push(Case::new(TOUCH, threads as f64, setup).in_its_own_pages());

@@ -4,10 +4,8 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
-use crate::mem::{LINE, PAGE, Region};
 use crate::order;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
 

@@ -6,10 +6,9 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Reach, Translate};
-use crate::mem::{PAGE, Region};
 use crate::pattern::{Layout, Order};
 use crate::pmu::Quantity;
-use crate::stats::{Interval, crossing};
+use crate::stats::crossing;
 
 pub(crate) static ALL: &[Experiment] = &[ENTRIES];
 

@@ -264,10 +264,7 @@ pub(crate) mod reference {
                 }
             }
         }
-        match motion.reads_alone() {
-            true => sum,
-            false => (done + blocks) % round * BLOCK as u64,
-        }
+        if motion.reads_alone() { sum } else { (done + blocks) % round * BLOCK as u64 }
     }
 
     /// Writes the words of a block of the last part: the sum of the other parts' words times `factors`.

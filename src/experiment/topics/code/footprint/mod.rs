@@ -9,10 +9,9 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::host::Pages;
 use crate::kernel::Routine;
-use crate::mem::{LINE, Region};
 use crate::order;
 use crate::pattern::{Behind, Filler, Indirect, Listing};
-use crate::stats::{Interval, Side};
+use crate::stats::Side;
 
 pub(crate) mod branches;
 

@@ -5,7 +5,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::words::Spacing;
 use crate::host::Worker;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::LINE;
 use alloc::sync::Arc;
 
 pub(super) trait Lock: Default + Send + Sync + 'static {

@@ -6,7 +6,6 @@ use crate::experiment::shared::words::Spacing;
 use crate::experiment::topics::coherence::locks::{Library, Way, contend};
 use crate::experiment::topics::coherence::series;
 use crate::kernel::IncrementWay;
-use crate::mem::LINE;
 
 mod figures;
 

@@ -6,7 +6,6 @@ use crate::host::{CpuLocation, Nearness};
 use crate::infer::{Found, Groups, clusters};
 use crate::kernel::RoundTripWay;
 use crate::order;
-use crate::stats::Interval;
 
 /// Number of CPUs whose pairs a quick run measures.
 const QUICK_CPUS: usize = 8;

@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::{TRIP, WALK, remote, round_trip, two_cores};
 use crate::order;
-use crate::stats::Interval;
 
 const LOADS: &str = WALK;
 const ADDITIONS: &str = "locked addition";

@@ -6,7 +6,6 @@ use crate::experiment::sync::{Mutex, lock};
 use crate::experiment::topics::kmeans::problem;
 use crate::host::{RoundOptions, Worker};
 use crate::kernel::{Kernel, NearestWay};
-use crate::mem::Region;
 use crate::pattern::kmeans::{self, CLUSTERS, Point};
 use alloc::sync::Arc;
 use cluster::{OneLine, Padded};
@@ -129,10 +128,7 @@ impl KMeansSetup {
     /// Returns the CPUs of the threads that get a task. Fails if no CPU is known.
     fn threads(&self) -> Testable<&[usize]> {
         let threads = &self.cpus[..self.cpus.len().min(self.tasks)];
-        match threads.is_empty() {
-            true => Err(Untestable("no CPU is known".to_owned())),
-            false => Ok(threads),
-        }
+        if threads.is_empty() { Err(Untestable("no CPU is known".to_owned())) } else { Ok(threads) }
     }
 }
 

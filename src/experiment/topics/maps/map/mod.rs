@@ -7,7 +7,6 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::sync::{Mutex, lock};
-use crate::mem::LINE;
 use crate::pattern::java::Random;
 use crate::prelude::*;
 use alloc::sync::Arc;

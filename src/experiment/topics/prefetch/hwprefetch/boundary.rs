@@ -2,9 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{if_prefetched, per, plot, runs};
-use crate::mem::PAGE;
 use crate::pattern::Path;
-use crate::stats::Interval;
 
 /// The series of runs: of 16 lines, of 32 inside a page, and of 32 of which half cross the end of a page.
 type Series = [&'static str; 3];

@@ -6,9 +6,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::host::Guard;
 use crate::kernel::{Access, Kernel, Work};
-use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Path};
-use crate::stats::Interval;
 
 mod boundary;
 mod patterns;

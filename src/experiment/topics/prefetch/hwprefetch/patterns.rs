@@ -5,9 +5,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{
     RANDOM, if_prefetched, lines, over, per, plot, runs,
 };
-use crate::mem::{LINE, PAGE};
 use crate::pattern::{Order, Path};
-use crate::stats::Interval;
 
 const RUNS: &str = "runs at random places";
 

@@ -4,7 +4,6 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::swprefetch::{PLAIN, WORK, by_t0, setup};
 use crate::model::{step_with_prefetch, steps_ahead};
 use crate::pmu::Quantity;
-use crate::stats::Interval;
 
 /// An amount of work per node.
 struct Dial {

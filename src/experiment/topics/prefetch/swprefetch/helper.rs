@@ -5,7 +5,6 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::prefetch::swprefetch::{FIVE, NODE, PLAIN, WORK, by_t0, setup};
 use crate::host::{Nearness, RunAheadBudget, RunAheadLimit, Worker};
 use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
-use crate::mem::Region;
 use crate::pattern::SharedRing;
 use alloc::sync::Arc;
 

@@ -6,7 +6,6 @@ use crate::experiment::shared::hint::executed;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Measured, Point};
 use crate::kernel::{Ahead, Dependence, PrefetchWalk};
-use crate::mem::{LINE, PAGE, Region};
 use crate::model::step_with_prefetch;
 use crate::pattern::Layout;
 pub(super) use distance::LATE;

@@ -3,9 +3,7 @@
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
 use crate::kernel::{Store, Sweep, Temporal, Width};
-use crate::mem::Region;
 use crate::pattern::Matrix;
-use crate::stats::Interval;
 
 /// Side of the paper's matrix: 3000 x 3000 elements of 4 bytes.
 const PAPER: usize = 3000;

@@ -8,7 +8,6 @@ use crate::experiment::{Percentile, Point};
 use crate::kernel::{BLOCK, Motion};
 use crate::order;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 use setup::{LoadedSetup, Timed};
 
@@ -166,9 +165,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             cases.push(timed(walk, Case::new(alone(walk), 0.0, setup)));
         }
         let (threads, stream) = threads(machine);
-        let Ok(cpus) = machine.cpu_order.of(threads) else {
-            return cases;
-        };
+        let Ok(cpus) = machine.cpu_order.of(threads) else { return cases };
         if cpus.len() < 2 {
             return cases;
         }
@@ -215,9 +212,7 @@ const LOADED_LATENCY: Experiment = Experiment {
             Some(Curve { label, points })
         };
         let alone_at = |walk| e.at(&alone(walk), 0.0).ok();
-        let Some(random) = alone_at(RANDOM) else {
-            return Vec::new();
-        };
+        let Some(random) = alone_at(RANDOM) else { return Vec::new() };
         let slow = e.percentile(&alone(RANDOM), 0.0, Percentile::P99).ok();
         let mut curves: Vec<Curve> = Vec::new();
         for load in LOADS {

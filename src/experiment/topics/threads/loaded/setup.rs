@@ -4,7 +4,6 @@ use super::{BURST, LAYOUT};
 use crate::experiment::prelude::*;
 use crate::host::Worker;
 use crate::kernel::{Access, Addition, Bandwidth, Kernel, Motion, Step, Vector, Walk, Work};
-use crate::mem::Region;
 use crate::pattern::{Order, Ring};
 
 /// The thread that is timed.

@@ -6,7 +6,6 @@ use crate::experiment::shared::walk::{CompanySetup, Lists, WalkSetup};
 use crate::kernel::Step;
 use crate::order;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 mod concurrent;
 mod speedup;

@@ -7,7 +7,6 @@ use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, comparable,
     far_in_memory, in_llc, in_memory, most, most_in_llc, over_one, series, setup, slower,
 };
-use crate::stats::Interval;
 
 /// The three tests side by side, in memory.
 pub(crate) const TABLE_3_3: Experiment = Experiment {
