@@ -184,39 +184,30 @@ impl Listing {
     }
 }
 
-/// The instructions between two chains of a [`Window`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Between {
-    /// `fnop`: an operation that needs no register, uses an execution unit and changes nothing.
-    Operations,
-    /// `nop` of four bytes, which uses no execution unit.
-    Nops,
-    /// `mov` between registers, alternating between two destinations.
-    Moves,
-    /// `lea` of a sum into a general register.
-    Sums,
-    /// `pshufd` into a vector register. It only writes its target, as [`Between::Sums`] do. A `paddd` also
-    /// reads it: such a chain can take longer than the square roots, with two cycles per link if its other
-    /// operand comes from a floating-point instruction.
-    Shuffles,
-    /// Loads of one word on the stack, after a load whose address waits for the chain.
-    Loads,
-    /// Stores to one word on the stack.
-    Stores,
+variants! {
+    /// The instructions between two chains of a [`Window`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Between {
+        /// `fnop`: an operation that needs no register, uses an execution unit and changes nothing.
+        Operations,
+        /// `nop` of four bytes, which uses no execution unit.
+        Nops,
+        /// `mov` between registers, alternating between two destinations.
+        Moves,
+        /// `lea` of a sum into a general register.
+        Sums,
+        /// `pshufd` into a vector register. It only writes its target, as [`Between::Sums`] do. A `paddd` also
+        /// reads it: such a chain can take longer than the square roots, with two cycles per link if its other
+        /// operand comes from a floating-point instruction.
+        Shuffles,
+        /// Loads of one word on the stack, after a load whose address waits for the chain.
+        Loads,
+        /// Stores to one word on the stack.
+        Stores,
+    }
 }
 
 impl Between {
-    /// All kinds of instructions.
-    pub const ALL: [Between; 7] = [
-        Between::Operations,
-        Between::Nops,
-        Between::Moves,
-        Between::Sums,
-        Between::Shuffles,
-        Between::Loads,
-        Between::Stores,
-    ];
-
     /// The instructions, which alternate and have the same length. They use only r10, r11, xmm2 and the
     /// stack's line.
     fn instructions(self) -> &'static [&'static [u8]] {

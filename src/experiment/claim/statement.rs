@@ -34,38 +34,25 @@ pub struct Claim {
     judge: Judge,
 }
 
-/// How a claim is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Kind {
-    /// Timed on this machine.
-    Measured,
-    /// Counted on this machine: by its counters, in code compiled for it, or in the results of a run.
-    Counted,
-    /// Found by the simulator, on the caches of this machine or of the document.
-    Simulated,
-    /// Found by arithmetic, from the document's own numbers or from definitions.
-    Computed,
-    /// Reported by CPUID or by the system.
-    Reported,
+variants! {
+    /// How a claim is decided.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Kind {
+        /// Timed on this machine.
+        Measured = "measured",
+        /// Counted on this machine: by its counters, in code compiled for it, or in the results of a run.
+        Counted = "counted",
+        /// Found by the simulator, on the caches of this machine or of the document.
+        Simulated = "simulated",
+        /// Found by arithmetic, from the document's own numbers or from definitions.
+        Computed = "computed",
+        /// Reported by CPUID or by the system.
+        Reported = "reported",
+    }
 }
 
 impl Kind {
-    /// All kinds, in the order in which reports list them.
-    pub const ALL: [Kind; 5] =
-        [Kind::Measured, Kind::Counted, Kind::Simulated, Kind::Computed, Kind::Reported];
-
-    /// Returns the kind in one word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Measured => "measured",
-            Kind::Counted => "counted",
-            Kind::Simulated => "simulated",
-            Kind::Computed => "computed",
-            Kind::Reported => "reported",
-        }
-    }
-
     /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
@@ -78,33 +65,19 @@ impl Kind {
     }
 }
 
-/// A source document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Document {
-    /// Drepper, "What Every Programmer Should Know About Memory", 2007.
-    Drepper,
-    /// Sestoft's note on false sharing.
-    Sestoft,
-    /// Startin's two posts on memory-level parallelism.
-    Startin,
-    /// The seventh of a series of posts on the layout of tensors.
-    Tensor,
-}
-
-impl Document {
-    /// All documents.
-    pub const ALL: [Document; 4] =
-        [Document::Drepper, Document::Sestoft, Document::Startin, Document::Tensor];
-
-    /// Returns the name of the document in lists.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Document::Drepper => "Drepper",
-            Document::Sestoft => "Sestoft",
-            Document::Startin => "Startin",
-            Document::Tensor => "Tensor layout",
-        }
+variants! {
+    /// A source document.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Document {
+        /// Drepper, "What Every Programmer Should Know About Memory", 2007.
+        Drepper = "Drepper",
+        /// Sestoft's note on false sharing.
+        Sestoft = "Sestoft",
+        /// Startin's two posts on memory-level parallelism.
+        Startin = "Startin",
+        /// The seventh of a series of posts on the layout of tensors.
+        Tensor = "Tensor layout",
     }
 }
 

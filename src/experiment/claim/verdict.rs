@@ -5,37 +5,25 @@ use crate::experiment::{Evidence, Testable, Untestable};
 use crate::prelude::*;
 use crate::stats::{Interval, Side};
 
-/// Whether a claim holds on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verdict {
-    /// The whole interval lies where the claim puts it.
-    Holds,
-    /// The whole interval lies elsewhere, which is a finding.
-    DoesNotHold,
-    /// The interval contains the threshold, by noise or because of a true tie.
-    Inconclusive,
-    /// The claim cannot be tested on this machine.
-    Untestable,
+variants! {
+    /// Whether a claim holds on this machine.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// The whole interval lies where the claim puts it.
+        Holds = "holds",
+        /// The whole interval lies elsewhere, which is a finding.
+        DoesNotHold = "does not hold",
+        /// The interval contains the threshold, by noise or because of a true tie.
+        Inconclusive = "inconclusive",
+        /// The claim cannot be tested on this machine.
+        Untestable = "untestable",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, in the order in which reports count them.
-    pub const ALL: [Verdict; 4] =
-        [Verdict::Holds, Verdict::DoesNotHold, Verdict::Inconclusive, Verdict::Untestable];
-
     /// Returns the verdict with this name.
     pub fn named(name: &str) -> Option<Self> {
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
-    }
-
-    /// Returns the verdict in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::DoesNotHold => "does not hold",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Untestable => "untestable",
-        }
     }
 }
 

@@ -33,35 +33,20 @@ pub struct Distribution {
     pub max: u64,
 }
 
-/// A place in a distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// The median.
-    P50,
-    /// The value that 90 of 100 runs do not exceed.
-    P90,
-    /// The value that 99 of 100 runs do not exceed.
-    P99,
-    /// The value that 999 of 1000 runs do not exceed.
-    P999,
-    /// The longest run.
-    Max,
-}
-
-impl Percentile {
-    /// All percentiles, in ascending order.
-    pub const ALL: [Percentile; 5] =
-        [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::Max];
-
-    /// Returns the name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Percentile::P50 => "p50",
-            Percentile::P90 => "p90",
-            Percentile::P99 => "p99",
-            Percentile::P999 => "p99.9",
-            Percentile::Max => "max",
-        }
+variants! {
+    /// A place in a distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Percentile {
+        /// The median.
+        P50 = "p50",
+        /// The value that 90 of 100 runs do not exceed.
+        P90 = "p90",
+        /// The value that 99 of 100 runs do not exceed.
+        P99 = "p99",
+        /// The value that 999 of 1000 runs do not exceed.
+        P999 = "p99.9",
+        /// The longest run.
+        Max = "max",
     }
 }
 
