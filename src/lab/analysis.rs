@@ -241,7 +241,7 @@ fn passes_of(point: &Point) -> Option<u32> {
 fn decided_in(decided: &mut [VerdictLine], earlier: &[Look], points: &[Point]) {
     let last = points.iter().filter_map(passes_of).max();
     for line in decided {
-        let is_decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+        let is_decided = line.verdict.is_decided();
         if line.found == Some(Kind::Measured) && is_decided {
             let same = |(_, verdicts): &&Look| verdicts.get(&line.id) == Some(&line.verdict);
             let first = earlier.iter().rev().take_while(same).last();

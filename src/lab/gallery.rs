@@ -16,7 +16,7 @@ use super::report::{ReportView, render as render_report};
 use super::show::check;
 use super::terminal::Screen;
 use super::whole::{create_folder, write_whole};
-use crate::experiment::{Shown, Verdict, find_claim};
+use crate::experiment::{Shown, find_claim};
 use crate::lab::report::first::{patterns, stack};
 use crate::lab::report::page::{page, table};
 use crate::order::{self, grouped, unique};
@@ -127,7 +127,7 @@ fn now(side: &Side, claim: &str) -> Option<String> {
     let shown = find_claim(claim)?.takeaway?.shown;
     let mut lines = side.view.claims().map(|(_, line)| line);
     let line = lines.find(|line: &&VerdictLine| line.id == claim)?;
-    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let decided = line.verdict.is_decided();
     let [lo, hi] = line.now.filter(|_| decided)?;
     Some(number_text(shown, Interval::new(lo, hi), Shown::text))
 }
@@ -365,6 +365,7 @@ fn pairs(gallery: &Gallery) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Verdict;
     use crate::lab::report::view::Section;
 
     #[test]

@@ -1,5 +1,7 @@
 //! Reading and formatting of memory sizes, and formatting of whole numbers.
 
+use std::fmt;
+
 use crate::experiment::Range;
 use crate::sim::number;
 
@@ -69,8 +71,9 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// Formats a number with the plural of its noun: `1 core`, `2 cores`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+pub(crate) fn counted(number: impl fmt::Display, noun: &str) -> String {
+    let number = number.to_string();
+    let plural = if number == "1" { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 

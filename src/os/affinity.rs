@@ -214,6 +214,7 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
 
 /// Checks that this process's mask has `cpu`, or that the CPU is isolated: `isolcpus` keeps it out of every
 /// mask. The kernel would accept other CPUs too, against a user who excluded them by `taskset`.
+#[cfg(any(feature = "lab", test))]
 pub(crate) fn permitted(cpu: usize, root: &Root) -> Result<(), AffinityError> {
     let allowed = allowed();
     let isolated = || listed(&root.sys.join("devices/system/cpu/isolated"));

@@ -39,9 +39,6 @@ pub fn install() -> io::Result<&'static AtomicBool> {
     Ok(&ASKED)
 }
 
-/// Does nothing: the write that raised the signal then fails.
-extern "C" fn nothing(_signal: libc::c_int) {}
-
 /// `sigaction` of SIGXFSZ: a write beyond the limit of a file's size (`ulimit -f`) fails with EFBIG, which
 /// is reported, instead of killing the process. An ignored signal would have the same effect, but the programs
 /// that this process starts would inherit it.
@@ -51,6 +48,8 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 #[cfg(feature = "lab")]
 #[doc(alias = "SIGXFSZ")]
 pub(crate) fn survive_file_limit() -> io::Result<()> {
+    /// The write that raised the signal then fails.
+    extern "C" fn nothing(_signal: libc::c_int) {}
     arm(libc::SIGXFSZ, 0, nothing)
 }
 

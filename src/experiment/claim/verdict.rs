@@ -21,6 +21,11 @@ variants! {
 }
 
 impl Verdict {
+    /// Whether the claim holds or does not.
+    pub const fn is_decided(self) -> bool {
+        matches!(self, Verdict::Holds | Verdict::DoesNotHold)
+    }
+
     /// Returns the verdict with this name.
     pub fn named(name: &str) -> Option<Self> {
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)

@@ -126,7 +126,7 @@ pub fn findings(verdicts: &[VerdictLine], most: usize) -> Vec<Finding> {
 
 /// Returns the finding that a verdict gives, if it gives one.
 fn finding(line: &VerdictLine) -> Option<Finding> {
-    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let decided = line.verdict.is_decided();
     let claim = find_claim(&line.id)?;
     let takeaway = claim.takeaway?;
     // What no machine of its time could do has not changed.

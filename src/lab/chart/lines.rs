@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::marks::{self, Path, group, px, width, with_room};
 use super::scale::Scale;
 use super::{Drawing, FEW, Role, Series, Value, heading, place};
-use crate::lab::layout::print::count;
+use crate::lab::size::counted;
 use crate::order::{self, grouped, least_first};
 
 /// Number of small charts that are open. The others are folded.
@@ -37,7 +37,7 @@ pub(super) fn draw(drawing: &Drawing<'_>) -> Markup {
             div.panels { @for part in open { (part) } }
             @if !folded.is_empty() {
                 details.more {
-                    summary { (count(folded.len() as u64, "more chart")) }
+                    summary { (counted(folded.len(), "more chart")) }
                     div.panels { @for part in folded { (part) } }
                 }
             }

@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::{Status, say, tell};
-use crate::lab::layout::print::{Style, count, declaration, numbers};
+use crate::lab::layout::print::{Style, declaration, numbers};
 use crate::lab::layout::{Binary, Definition, Diff, Language, Places, Reorder, Summary, TypeJson};
 use crate::lab::session::debug_tree;
+use crate::lab::size::counted;
 use crate::order::{self, unique};
 
 /// Show how a type lies in memory: members, holes, cache lines, and a better order.
@@ -127,7 +128,7 @@ pub(super) fn open(path: &Path, debug_file: Option<&Path>) -> Result<Binary> {
 /// Formats the list of types.
 fn list(binary: &Binary, args: &Args) -> Result<String> {
     let mut rows = binary.list(&args.types, args.line)?;
-    let all = count(rows.len() as u64, "type");
+    let all = counted(rows.len(), "type");
     if let Some(most) = args.top {
         // The sort is stable: types with equal waste stay in the order of their names.
         order::by_key(&mut rows, |(_, summary)| Reverse(summary.wasted()));
@@ -185,13 +186,13 @@ fn show(definition: &Definition, args: &Args) -> String {
         Reorder::Better(better) => {
             let mut gains = Vec::new();
             if better.bytes > 0 {
-                gains.push(format!("saved {}", count(better.bytes, "byte")));
+                gains.push(format!("saved {}", counted(better.bytes, "byte")));
             }
             if better.lines > 0 {
-                gains.push(format!("saved {}", count(better.lines, "cacheline")));
+                gains.push(format!("saved {}", counted(better.lines, "cacheline")));
             }
             if better.unsplit > 0 {
-                let members = count(better.unsplit as u64, "member");
+                let members = counted(better.unsplit as u64, "member");
                 gains.push(format!("{members} fewer across two cachelines"));
             }
             let note = match (aggregate.language, better.bytes) {

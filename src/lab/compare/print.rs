@@ -9,7 +9,7 @@ use super::{Difference, Failure, Gate, Outcome, Place, Side, prefetchers_apart};
 use crate::experiment::Verdict;
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
-use crate::lab::layout::print::count;
+use crate::lab::size::counted;
 use crate::lab::terminal::{FAINT, STRONG, Screen, WARN, paragraph};
 use crate::stats::Interval;
 
@@ -186,7 +186,7 @@ pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
     if failures.is_empty() {
         return format!("gate `{}` passed: {} points", gate.text, outcome.points);
     }
-    let points = count(failures.len() as u64, "point");
+    let points = counted(failures.len(), "point");
     let (beyond, limit) = (gate.beyond.word(), number(gate.limit));
     let mut text = format!("gate `{}` failed: {points} {beyond} {limit}\n", gate.text);
     for failure in failures.iter().take(NAMED) {

@@ -7,7 +7,7 @@ use super::{Fleet, Series};
 use crate::lab::chart::{number, place};
 use crate::lab::compare::{Gate, Outcome, checks, gates_json};
 use crate::lab::format::{self, Check, Output, Sheet};
-use crate::lab::layout::print::count;
+use crate::lab::size::counted;
 use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::order;
 
@@ -186,9 +186,9 @@ impl Output for Summary<'_> {
         let (hosts, figures) = (self.fleet.hosts.len(), self.figures.len());
         let text = format!(
             "{}, {}, {} outside",
-            count(hosts as u64, "record"),
-            count(figures as u64, "figure"),
-            count(self.outliers.len() as u64, "host")
+            counted(hosts, "record"),
+            counted(figures, "figure"),
+            counted(self.outliers.len(), "host")
         );
         screen.paint(STRONG, &text).end().end();
         let sheets = [

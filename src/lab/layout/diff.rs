@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::name::Wanted;
-use super::print::count;
 use super::{Aggregate, Binary, Member, Summary};
+use crate::lab::size::counted;
 use crate::order;
 
 /// The part of a type's layout that is compared.
@@ -247,7 +247,7 @@ impl Diff {
         }
         text += &format!(
             "{} changed, {} did not; {} new, {} gone; sizes and offsets are bytes",
-            count(self.changed.len() as u64, "type"),
+            counted(self.changed.len(), "type"),
             self.same,
             self.added.len(),
             self.removed.len()

@@ -1,5 +1,6 @@
 //! Formats a type as text in the style of `pahole`.
 
+use crate::lab::size::counted;
 use crate::order;
 
 use super::{Aggregate, Hole, Holes, Kind, Language, Member, Role, Span, Summary, Variant};
@@ -103,8 +104,8 @@ impl Lines {
 
     fn hole(&mut self, hole: &Hole, depth: usize) {
         let amount = match hole.in_bits {
-            true => count(hole.span.bits(), "bit"),
-            false => count(hole.span.bytes(), "byte"),
+            true => counted(hole.span.bits(), "bit"),
+            false => counted(hole.span.bytes(), "byte"),
         };
         self.row(depth, format!("/* XXX {amount} hole */"), None);
     }
@@ -118,7 +119,7 @@ impl Lines {
             let bytes = passed * line;
             let ago = match at - bytes {
                 0 => String::new(),
-                ago => format!(" was {} ago", count(ago, "byte")),
+                ago => format!(" was {} ago", counted(ago, "byte")),
             };
             let text = format!("/* --- cacheline {passed} boundary ({bytes} bytes){ago} --- */");
             self.row(depth, text, None);
@@ -198,11 +199,6 @@ fn place(member: &Member, base: u64) -> String {
     }
 }
 
-/// Formats a number with its noun: `1 byte`, `4 bytes`.
-pub fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 /// Formats the first `most` of several names, and the number of the others: `a, b and 3 more`.
 pub fn first_of(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
@@ -226,7 +222,7 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
             row += &format!(", holes: {}, sum holes: {}", summary.holes, summary.hole_bytes);
         }
         if summary.bit_holes > 0 {
-            let bits = count(summary.bit_hole_bits, "bit");
+            let bits = counted(summary.bit_hole_bits, "bit");
             row += &format!(", bit holes: {}, sum bit holes: {bits}", summary.bit_holes);
         }
         rows.push(row);
@@ -235,17 +231,17 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
         rows.push(format!("padding: {}", summary.padding));
     }
     if summary.inside > 0 {
-        let bytes = count(summary.inside, "byte");
+        let bytes = counted(summary.inside, "byte");
         rows.push(format!("unused inside members of types without a name: {bytes}"));
     }
     if !aggregate.virtual_bases().is_empty() {
         rows.push("virtual base classes lie behind the members, and not in the padding".to_owned());
     }
     if summary.bit_padding > 0 {
-        rows.push(format!("bit padding: {}", count(summary.bit_padding, "bit")));
+        rows.push(format!("bit padding: {}", counted(summary.bit_padding, "bit")));
     }
     if let Some(bytes) = summary.last_line {
-        rows.push(format!("last cacheline: {}", count(bytes, "byte")));
+        rows.push(format!("last cacheline: {}", counted(bytes, "byte")));
     }
     let packed = if aggregate.packed { ", packed" } else { "" };
     let least = if aggregate.vague { "at least " } else { "" };

@@ -82,7 +82,7 @@ pub(super) fn findings(view: &ReportView) -> Markup {
 
 /// Returns whether a claim is decided by comparing a number of a finding with the document's.
 fn compared(line: &VerdictLine) -> bool {
-    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let decided = line.verdict.is_decided();
     let claim = find_claim(&line.id).filter(|of| of.takeaway.is_some());
     let then = claim.and_then(|of| of.then).filter(|of| !of.beyond_bus);
     decided && then.is_some() && line.then.is_some() && line.now.is_some()

@@ -8,10 +8,10 @@ use crate::lab::answer::machine_name;
 use crate::lab::chart::{AxisView, Drawing, Owner, Role, Series, Shape, Value, draw, number};
 use crate::lab::date::Date;
 use crate::lab::fleet::{DISTANCE, LEAST, SCORE};
-use crate::lab::layout::print::count;
 use crate::lab::record::{Header, Record};
 use crate::lab::report::page::{frame, links, page, scripts, table};
 use crate::lab::report::text::eyebrow;
+use crate::lab::size::counted;
 use crate::lab::size::show;
 use crate::order::{greatest_first, grouped};
 
@@ -185,7 +185,7 @@ fn section(id: &str, figures: &[&TrackedFigure], timeline: &Timeline) -> Markup 
             @for chart in open { (chart) }
             @if !folded.is_empty() {
                 details.more {
-                    summary { (count(folded.len() as u64, "more chart")) }
+                    summary { (counted(folded.len(), "more chart")) }
                     @for chart in folded { (chart) }
                 }
             }
@@ -316,7 +316,7 @@ fn numbers(figures: &[&TrackedFigure]) -> Markup {
     };
     html! {
         details.numbers {
-            summary { "Numbers (" (count(figures.len() as u64, "figure")) ")" }
+            summary { "Numbers (" (counted(figures.len(), "figure")) ")" }
             (table("Figures over the rounds", headings, rows))
         }
     }

@@ -12,8 +12,9 @@ use crate::lab::chart::number;
 use crate::lab::date::Date;
 use crate::lab::fleet::LEAST;
 use crate::lab::format::{Check, Output, Sheet};
-use crate::lab::layout::print::{count, first_of};
+use crate::lab::layout::print::first_of;
 use crate::lab::record::Record;
+use crate::lab::size::counted;
 use crate::lab::terminal::{BAD, FAINT, SIDE_BY_SIDE, STRONG, Screen, say, show, width};
 use crate::order::greatest_first;
 
@@ -260,12 +261,14 @@ impl Output for WatchSummary {
             screen.end();
         }
         let rounds = self.timeline.times.len();
-        let counted = count(rounds as u64, "round");
+        let of_rounds = counted(rounds, "round");
         screen.add(&match rounds < LEAST {
-            true => format!("{counted}; fewer than {LEAST} tell nothing about one of them\n"),
+            true => {
+                format!("{of_rounds}; fewer than {LEAST} tell nothing about one of them\n")
+            }
             false => {
                 let outside = self.timeline.rounds_outside().len();
-                format!("{counted}, {outside} of them with a figure outside\n")
+                format!("{of_rounds}, {outside} of them with a figure outside\n")
             }
         });
         screen.add(&format!("record: {}\n", self.path.display()));

@@ -11,7 +11,7 @@ use super::gate::{glob, parts};
 use super::print::ratio_text;
 use super::{Beyond, GateError, Larger, difference};
 use crate::lab::format::{self, Check, Output, Sheet};
-use crate::lab::layout::print::count;
+use crate::lab::size::counted;
 use crate::lab::terminal::{STRONG, Screen};
 use crate::order;
 use crate::stats::Interval;
@@ -192,7 +192,7 @@ impl Functions {
             let Judged { gate, failures, looked_at, skipped } = judged;
             let verdict = match failures[..] {
                 [] => {
-                    let functions = count(*looked_at as u64, "function");
+                    let functions = counted(*looked_at, "function");
                     format!("gate `{}` passed: {functions}", gate.text)
                 }
                 _ => format!(

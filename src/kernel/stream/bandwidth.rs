@@ -3,8 +3,10 @@
 // Passes borrowed memory to a motion over its blocks.
 #![allow(unsafe_code)]
 
-mod checks;
-use crate::kernel::stream::blocks::Blocks;
+use crate::cpu::Features;
+use crate::kernel::stream::blocks::{Blocks, kernel};
+use crate::kernel::verify::Oracle;
+use crate::kernel::verify::check::{Built, Case, WithKernel, WithReference};
 use crate::kernel::{Access, Kernel, Vector, Work};
 use crate::mem::{LINE, Region};
 use core::sync::atomic::AtomicU64;
@@ -276,6 +278,59 @@ pub(crate) mod reference {
             });
             region.set_word(factors.len() * span + word, sum);
         }
+    }
+}
+
+struct BandwidthCase {
+    /// Kilobytes of the region, rounded to whole blocks of every part.
+    kib: usize,
+    motion: Motion,
+    vector: Vector,
+}
+
+impl BandwidthCase {
+    fn part<'m>(&self, memory: Region<'m>) -> Option<Region<'m>> {
+        let whole = self.motion.granularity();
+        let bytes = (self.kib * 2 * BLOCK / whole).max(1) * whole;
+        Some(memory.split(bytes)?.0)
+    }
+}
+
+impl Case for BandwidthCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        let part = self.part(memory)?;
+        then(&mut Bandwidth::new(part, self.motion, self.vector).ok()?)
+    }
+
+    fn reference(&self, memory: Region<'_>, then: WithReference<'_>) -> Built {
+        let mut part = self.part(memory)?;
+        let (mut run, mut done) = (0, 0);
+        then(&mut |blocks| {
+            run += 1;
+            let checksum = reference::bandwidth(&mut part, self.motion, run, done, blocks);
+            done += blocks;
+            checksum
+        })
+    }
+}
+
+impl Oracle<'_, '_> {
+    pub(crate) fn bandwidths(&mut self, features: Features) {
+        for motion in Motion::ALL {
+            for bytes in Vector::BYTES {
+                // String instructions take no vectors, so one width is enough.
+                if let Some(vector) = Vector::of(bytes, features)
+                    && (bytes == 16 || !motion.string())
+                {
+                    self.bandwidth(motion, vector);
+                }
+            }
+        }
+    }
+
+    fn bandwidth(&mut self, motion: Motion, vector: Vector) {
+        let case = |kib| BandwidthCase { kib, motion, vector };
+        self.check_cases(kernel(motion, vector).name, [1, 2, 3, 64, 127].map(case));
     }
 }
 
