@@ -65,12 +65,12 @@ pub use untestable::{Testable, Untestable};
 use crate::pmu::Quantity;
 use case::Cases;
 
-/// One row of the mission: a figure, table or claim of a source document.
+/// An experiment: a figure, table or claim of a source document, or a question of our own.
 #[derive(Debug)]
 pub struct Experiment {
-    /// The row's id: `D14`.
+    /// The permanent id: `D14`.
     pub id: &'static str,
-    /// The row's name: `drepper-fig-3.10`.
+    /// The name: `drepper-fig-3.10`.
     pub name: &'static str,
     /// A title for readers.
     pub title: &'static str,

@@ -1,4 +1,4 @@
-//! How far a run was disturbed while it sampled.
+//! How often a run was disturbed while it sampled.
 
 use std::fmt;
 

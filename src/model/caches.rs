@@ -1,6 +1,6 @@
-//! The gain and the cost of caches: where data are reused (the computation that opens Drepper's section
-//! 3), shared by two hyper-threads (Drepper 3.3.4 and Figure 3.23), and as a slowdown divided by the
-//! operations that may have caused it (Sestoft 4.1).
+//! Three computations about caches: what they gain where data are reused (the opening of Drepper's section
+//! 3), what two hyper-threads that share one gain or lose (Drepper 3.3.4, Figure 3.23), and the cost per
+//! operation of a slowdown (Sestoft 4.1).
 
 /// Data that are reused and fit the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! between cores. Also detects whether the time-stamp counters of two threads disagree.
 //!
 //! The host of a guest schedules the guest's CPUs as it likes. For a while it may run two CPUs that
-//! are reported as cores on the hyper-threads of one core. CoreProbe that one thread has written then lie
+//! are reported as cores on the hyper-threads of one core. Lines that one thread has written then lie
 //! in the other's L1d. Fetching them from another core's cache takes longer than an access to the
 //! last-level cache, however near that core is. On a Zen 4, reading eight such lines one after the
 //! other took 2 to 2.5 times as long as reading them from the thread's own L1d if the threads shared a

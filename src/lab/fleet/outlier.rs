@@ -3,7 +3,7 @@
 //! The rule is that of Iglewicz and Hoaglin (How to Detect and Handle Outliers, 1993). A value is an outlier
 //! if its modified z-score is above 3.5: 0.6745 times its distance from the median, over the median absolute
 //! deviation. If the median absolute deviation is 0, because most hosts have the same value, 1.2533 times the
-//! mean absolute deviation is used in the place of the deviation over 0.6745.
+//! mean absolute deviation replaces the median absolute deviation over 0.6745.
 //!
 //! A host has thousands of figures, each with a measurement error, so two more conditions apply: the end of
 //! the host's interval that is nearer to the median is an outlier too, and the value is at least 5 % away

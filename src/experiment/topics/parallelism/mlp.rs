@@ -44,7 +44,7 @@ const MLP: Experiment = Experiment {
             exchange takes, the more exchanges and misses fit into the window. If the CPU has no \
             event for pending misses, Little's law gives an estimate: the time of a miss over the \
             time of an exchange. The time of a miss comes from four chains of dependent \
-            exchanges. METHODOLOGY derives the formula. The law averages over the whole time, the \
+            exchanges. METHODOLOGY explains the formula. The law averages over the whole time, the \
             events over the cycles with a miss, so that the two numbers differ.",
     plot: Some(
         Plot::lines(Axis::log("stage length"), Axis::linear("misses in flight"), Unit::Count)
