@@ -18,21 +18,35 @@ use core::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T0, _MM_HINT_T1, _MM_HINT_T2};
 #[cfg(not(target_feature = "sse2"))]
 use super::softfloat as intrinsics;
 
-variants! {
-    /// A prefetch instruction: it selects the target level, or the intent to write.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[non_exhaustive]
-    pub enum Hint {
-        /// `prefetcht0`: into every level, for a read.
-        T0 = "prefetcht0",
-        /// `prefetcht1`: into the L2 and the levels beyond.
-        T1 = "prefetcht1",
-        /// `prefetcht2`: into the last level; most Intel cores treat it as `prefetcht1`.
-        T2 = "prefetcht2",
-        /// `prefetchnta`: near the core with the least pollution of the other levels.
-        Nta = "prefetchnta",
-        /// `prefetchw`: into the L1d in a writable state, for a store.
-        Write = "prefetchw",
+/// A prefetch instruction: it selects the target level, or the intent to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hint {
+    /// `prefetcht0`: into every level, for a read.
+    T0,
+    /// `prefetcht1`: into the L2 and the levels beyond.
+    T1,
+    /// `prefetcht2`: into the last level; most Intel cores treat it as `prefetcht1`.
+    T2,
+    /// `prefetchnta`: near the core with the least pollution of the other levels.
+    Nta,
+    /// `prefetchw`: into the L1d in a writable state, for a store.
+    Write,
+}
+
+impl Hint {
+    /// Every hint, in the order of the declaration.
+    pub const ALL: [Hint; 5] = [Hint::T0, Hint::T1, Hint::T2, Hint::Nta, Hint::Write];
+
+    /// Returns the instruction's mnemonic.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Hint::T0 => "prefetcht0",
+            Hint::T1 => "prefetcht1",
+            Hint::T2 => "prefetcht2",
+            Hint::Nta => "prefetchnta",
+            Hint::Write => "prefetchw",
+        }
     }
 }
 
