@@ -124,7 +124,7 @@ impl<'m> Region<'m> {
     /// If they do not lie inside the region.
     #[inline]
     pub(crate) fn array<const N: usize>(&self, offset: usize) -> [u8; N] {
-        *self.bytes[offset..].first_chunk().expect("a value inside the region")
+        *self.bytes[offset..].first_chunk().expect("a word inside the region")
     }
 
     /// Writes the 8-byte word at byte `offset`, which need not be aligned.

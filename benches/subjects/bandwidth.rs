@@ -29,7 +29,7 @@ const TURNS: usize = 3;
 /// The time of a turn of likwid-bench, in nanoseconds.
 const PEER_NANOS: f64 = 0.1e9;
 
-/// A workload, its name, and the name of the same workload in likwid-bench.
+/// The name of a workload, the workload, and its name in likwid-bench.
 type Workload = (&'static str, Motion, &'static str);
 
 const WORKLOADS: [Workload; 7] = [
@@ -61,9 +61,9 @@ pub fn main(driver: &mut Driver) {
     let mut bench = Bench { arena: Arena::on(&Linux), likwid, ports };
     let sizes @ [.., memory] = sizes();
     for bytes in sizes {
-        for workload in WORKLOADS {
+        for workload @ (_, motion, _) in WORKLOADS {
             // For accesses that bypass the caches, one working set is enough.
-            let past = matches!(workload.1, Motion::WriteNonTemporal | Motion::CopyNonTemporal);
+            let past = matches!(motion, Motion::WriteNonTemporal | Motion::CopyNonTemporal);
             if bytes == memory || !past {
                 bench.time(driver, workload, widest, bytes);
             }

@@ -91,7 +91,7 @@ unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Err
     Region::new(bytes).map_err(|error| Error::new(Code::Memory, error))
 }
 
-/// The choice with this number.
+/// The choice with this number. `choices` stand in the order of the numbers in `linefill.h`.
 fn choice<T: Copy>(name: &str, number: i32, choices: &[T]) -> Result<T, Error> {
     let chosen = usize::try_from(number).ok().and_then(|number| choices.get(number));
     chosen.copied().ok_or_else(|| {
@@ -246,8 +246,8 @@ pub unsafe extern "C" fn lf_stream_new(
     guarded(|| {
         // SAFETY: `kernel` is null or valid for writes.
         let into = unsafe { place_for(kernel, "kernel") }?;
-        use Motion::{Copy, Read, Update, Write, WriteNonTemporal};
-        let motions = [Read, Write, WriteNonTemporal, Update, Copy];
+        let motions =
+            [Motion::Read, Motion::Write, Motion::WriteNonTemporal, Motion::Update, Motion::Copy];
         let motion = choice("motion", motion, &motions)?;
         let vector = Vector::of(vector, Features::detect()).ok_or_else(|| {
             let why = format!(

@@ -79,7 +79,7 @@ pub struct Bench {
     monitor: DisturbanceMonitor,
     plan: Plan<'static>,
     /// The samples of each of two kernels, and room to sort them.
-    memory: [(Vec<Sample>, Vec<f64>); 2],
+    buffers: [(Vec<Sample>, Vec<f64>); 2],
 }
 
 impl Bench {
@@ -104,13 +104,13 @@ impl Bench {
 
     fn on(pinned: Result<Pinned, String>) -> Result<Self, RateError> {
         let rate = calibrate()?;
-        let memory = || (vec![Sample::default(); MOST_SAMPLES], vec![0.0; MOST_SAMPLES]);
+        let buffers = || (vec![Sample::default(); MOST_SAMPLES], vec![0.0; MOST_SAMPLES]);
         let bench = Bench {
             rate,
             pinned,
             monitor: DisturbanceMonitor::here(),
             plan: Plan::of_seconds(rate.hz(), 0.0),
-            memory: [memory(), memory()],
+            buffers: [buffers(), buffers()],
         };
         Ok(bench.with_budget(BUDGET))
     }
@@ -165,7 +165,7 @@ impl Bench {
 
     /// Times `kernel` in its steady state: 2N operations less N, so that costs that occur once cancel.
     pub fn steady(&mut self, kernel: &mut dyn Kernel) -> Timing {
-        let outcome = steady(kernel, &self.plan, &mut self.monitor, lent(&mut self.memory[0]));
+        let outcome = steady(kernel, &self.plan, &mut self.monitor, lent(&mut self.buffers[0]));
         // The buffers have room, and nothing can stop the measurement.
         Timing { outcome: outcome.expect("a sample at least"), rate: self.rate }
     }
@@ -178,7 +178,7 @@ impl Bench {
 
     /// Times an operation that can be done only once per preparation, and each single operation.
     pub fn one_shot(&mut self, shot: &mut dyn Shot) -> Shots {
-        let outcome = one_shot(shot, &self.plan, &mut self.monitor, lent(&mut self.memory[0]));
+        let outcome = one_shot(shot, &self.plan, &mut self.monitor, lent(&mut self.buffers[0]));
         let timing = Timing { outcome: outcome.expect("a sample at least"), rate: self.rate };
         let mut single = Histogram::new();
         let (began, budget) = (start(), self.plan.budget_ticks);
@@ -211,7 +211,7 @@ impl Bench {
     /// Times two kernels interleaved, a sample of one next to a sample of the other, until the ratio is
     /// precise. A change of the core's clock and a neighbour's noise affect both.
     pub fn compare(&mut self, first: &mut dyn Kernel, second: &mut dyn Kernel) -> Comparison {
-        let buffers = self.memory.each_mut().map(lent);
+        let buffers = self.buffers.each_mut().map(lent);
         let paired = in_turn([first, second], &self.plan, &mut self.monitor, buffers);
         let Paired { outcomes, ratio } = paired.expect("a sample at least");
         let [first, second] = outcomes.map(|outcome| Timing { outcome, rate: self.rate });

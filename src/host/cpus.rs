@@ -34,7 +34,7 @@ impl From<CpuLocation> for [usize; 5] {
 }
 
 variants! {
-    /// The nearest resource that two CPUs share, in words.
+    /// The nearest resource that two CPUs share, nearest first, and its name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Nearness {
         /// Hyper-threads of one core.

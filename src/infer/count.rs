@@ -25,8 +25,8 @@ fn steepest<const N: usize>(points: &[(f64, f64)], least: f64) -> Option<[(f64, 
     (rise(steepest) > least).then(|| *steepest.first_chunk().expect("N points"))
 }
 
-/// Returns a range from the number that was held to the one below the number that was not.
-fn held(held: f64, left: f64) -> [u32; 2] {
+/// Returns the range from `held`, which was held, to one below `left`, which was not.
+fn range(held: f64, left: f64) -> [u32; 2] {
     [held as u32, (left as u32).saturating_sub(1)]
 }
 
@@ -80,7 +80,7 @@ const ALONE: f64 = 1.4;
 pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
     decide_range(times, |points| {
         let [before, behind] = steepest(points, ALONE)?;
-        Some(held(before.0, behind.0))
+        Some(range(before.0, behind.0))
     })
 }
 
@@ -94,7 +94,7 @@ pub fn window(times: &Curve) -> Option<Found<[u32; 2]>> {
         let [before, between, behind] = steepest(points, ALONE)?;
         // Squares of both sides: a square root needs std.
         let risen = between.1 * between.1 >= before.1 * behind.1;
-        Some(if risen { held(before.0, between.0) } else { held(between.0, behind.0) })
+        Some(if risen { range(before.0, between.0) } else { range(between.0, behind.0) })
     })
 }
 
@@ -113,7 +113,7 @@ pub fn remembered(costs: &Curve) -> Option<Found<[u32; 2]>> {
             from_there.all(|(_, cost)| *cost > FORGOTTEN * usual)
         };
         let first = (1..points.len()).find(forgotten)?;
-        Some(held(points[first - 1].0, points[first].0))
+        Some(range(points[first - 1].0, points[first].0))
     })
 }
 

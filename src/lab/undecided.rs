@@ -37,6 +37,7 @@ pub fn experiments_of<'l>(lines: impl IntoIterator<Item = &'l PointLine>) -> Mea
 #[derive(Clone, Debug)]
 pub struct Undecided {
     pub experiment: &'static Experiment,
+    /// The claim's id.
     pub claim: &'static str,
     /// The largest factor of `SHARES` that decides the claim when the widths of all intervals are multiplied
     /// by it and their middles stay the same. 0 if no factor decides the claim.

@@ -151,8 +151,8 @@ impl Walk {
     }
 }
 
-/// Returns the time per step that hits in one of these levels, each of which has to hold the bytes `held`, or
-/// else takes the time `beyond`.
+/// Returns the time per step that hits in one of these levels, or else takes the time `beyond`. `held` returns
+/// the bytes that a level has to hold; `mates` is passed to [`Level::hits`].
 fn step_through(levels: &[Level], held: impl Fn(&Level) -> f64, mates: f64, beyond: f64) -> f64 {
     let (mut time, mut found) = (0.0, 0.0);
     for level in levels {

@@ -67,6 +67,7 @@ fn c_string(path: &Path) -> io::Result<CString> {
 /// parent's process group reaches it.
 #[derive(Debug)]
 pub(super) struct Guardian {
+    /// Visible to the tests, which kill it.
     pub(super) child: libc::pid_t,
     /// The parent's end of the socket. Shut down when the guardian is dropped, or closed by the kernel.
     line: UnixStream,
@@ -135,8 +136,8 @@ impl Drop for Guardian {
 const TRIES: u32 = 200;
 const BETWEEN: i64 = 10_000_000;
 
-/// Runs the child, between the socket's two ends: says that it is ready, waits until the socket closes, restores
-/// everything, reports by a byte per step which steps were done, and exits.
+/// Runs the child, between the socket's two ends: says that it is ready, waits until the socket closes,
+/// restores everything, reports by a byte per step which steps were done, and exits.
 fn guard([ours, theirs]: [RawFd; 2], undo: &[Undo], report: &mut [u8]) -> ! {
     let mut byte = [0_u8; 1];
     // SAFETY: the descriptors are open copies of the parent's, the buffers belong to this frame,

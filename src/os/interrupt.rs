@@ -59,8 +59,8 @@ fn arm(
     handler: extern "C" fn(libc::c_int),
 ) -> io::Result<()> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action only queries; `old` is valid to write, and zero bytes are a valid sigaction in
-    // any case.
+    // SAFETY: a null new action only queries; `old` is valid to write, and zero bytes are a valid sigaction
+    // in any case.
     let (status, old) = unsafe {
         let status = libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr());
         (status, old.assume_init())
@@ -75,8 +75,7 @@ fn arm(
 }
 
 /// A handler of a signal that is installed with SA_SIGINFO.
-pub(super) type Handler =
-    extern "C" fn(libc::c_int, *mut libc::siginfo_t, context: *mut libc::c_void);
+pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// `sigaction`: sets what this process does at a signal, and returns what it did before.
 ///
@@ -89,8 +88,8 @@ pub(super) unsafe fn set_action(
     flags: libc::c_int,
 ) -> io::Result<libc::sigaction> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux. Both are valid for what
-    // the call reads and writes, and the caller vouches for the action.
+    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux. `new` and `old` are
+    // valid for what the call reads and writes, and the caller vouches for the action.
     unsafe {
         let mut new: libc::sigaction = MaybeUninit::zeroed().assume_init();
         (new.sa_sigaction, new.sa_flags) = (action, flags);

@@ -79,8 +79,12 @@ pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
 
 /// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`, which must have it.
 pub(super) fn meminfo_field(path: &Path, text: &str, name: &str) -> Result<u64, Unreadable> {
-    let problem = || format!("it has no valid {name} line");
-    meminfo_bytes(text, name).ok_or_else(|| Unreadable::new(path, problem()))
+    meminfo_bytes(text, name).ok_or_else(|| no_line(path, name))
+}
+
+/// Returns the error that a file has no line `name` with a size.
+pub(super) fn no_line(path: &Path, name: &str) -> Unreadable {
+    Unreadable::new(path, format_args!("it has no valid {name} line"))
 }
 
 /// Returns the bytes on the line `name` of a text in the format of `/proc/meminfo`.

@@ -52,14 +52,6 @@ pub mod trial;
 #[cfg(feature = "lab")]
 pub(crate) mod unnamed;
 
-/// Returns the error of a call into C that has answered with another status than 0.
-fn check(status: impl Into<i64>) -> std::io::Result<()> {
-    match status.into() {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
 #[doc(hidden)]
 pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};
 pub use affinity::{AffinityError, Choice, Pinned, allowed, measuring_cpu, pin, pin_to_measure};
@@ -84,3 +76,11 @@ pub use threads::{
     BackgroundProcess, BackgroundProcessError, BackgroundThread, BackgroundThreadError,
     ThreadGroup, ThreadGroupError, thread_group,
 };
+
+/// Returns the error of a call into C that has answered with another status than 0.
+fn check(status: impl Into<i64>) -> std::io::Result<()> {
+    match status.into() {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}

@@ -100,7 +100,7 @@ impl<'m> Chain<'m> {
             Fill::Stride(stride) if common_divisor(stride, size) != 1 => {
                 return Err(ChainError::StrideDivides { stride, size });
             }
-            // The sum of two numbers below the size, which has 32 bits.
+            // Both terms are below the size, which has 32 bits: their sum does not overflow.
             Fill::Stride(stride) => write(slots, |index| (index + stride % size) % size),
             Fill::RandomFunction { seed } => {
                 let mut rng = Rng::new(seed);

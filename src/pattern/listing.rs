@@ -115,7 +115,10 @@ impl Listing {
             Listing::Nested(calls) => calls.called(),
             Listing::Callers(callers) => callers.called(),
             Listing::Blocks(blocks) => blocks.out_of_the_way(),
-            _ => Span::of(0),
+            Listing::Straight { .. }
+            | Listing::Jumps { .. }
+            | Listing::Indirect(_)
+            | Listing::Window(_) => Span::of(0),
         }
     }
 

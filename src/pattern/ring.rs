@@ -53,6 +53,7 @@ impl<'m> Ring<'m> {
             Order::Sequential => ring.link_along(1..count),
             Order::Random { seed } => {
                 ring.link_path(0, count, 1, &mut Rng::new(seed));
+                // The order that `link_path` computes from the same seed, for `link_ahead`.
                 let is_computed = count >= computed::FROM;
                 ring.computed = is_computed.then(|| Permutation::of(count, &mut Rng::new(seed)));
             }

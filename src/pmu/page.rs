@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
     }
 
-    /// Reads the page while another thread changes it 20 000 times, each time in two steps. Returns what was
+    /// Reads the page while another thread changes it 19 999 times, each time in two steps. Returns what was
     /// read, and last what is there at the end.
     fn read_while_written(
         page: &Page,

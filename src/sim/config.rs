@@ -336,7 +336,10 @@ impl fmt::Display for HierarchyDesign {
                 _ => write!(f, ",L{number}={level}")?,
             }
         }
-        self.tlb.iter().try_for_each(|tlb| write!(f, ",{tlb}"))
+        match &self.tlb {
+            Some(tlb) => write!(f, ",{tlb}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -346,8 +349,10 @@ impl fmt::Display for TlbDesign {
         let (first, second) = self.levels();
         let page = Short(first.line());
         write!(f, "dTLB={}/{}/{page}", first.lines(), first.ways())?;
-        let mut second = second.iter();
-        second.try_for_each(|second| write!(f, ",STLB={}/{}", second.lines(), second.ways()))
+        match second {
+            Some(second) => write!(f, ",STLB={}/{}", second.lines(), second.ways()),
+            None => Ok(()),
+        }
     }
 }
 

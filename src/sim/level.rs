@@ -89,6 +89,7 @@ pub(super) struct Level {
     outcomes: [[u64; 2]; Op::COUNT],
     /// The counts of lines. Its outcomes are not used, and its bus writes exclude the write-backs.
     pub(super) lines: Counters,
+    /// The counts per set; empty unless [`warm`](Self::warm) asked for them.
     pub(super) heat: Box<[SetCounters]>,
 }
 

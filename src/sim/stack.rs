@@ -9,8 +9,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::geometry::{Geometry, GeometryError};
-use super::policy::EMPTY;
 use super::reference::Reference;
+
+/// No line.
+const EMPTY: u64 = u64::MAX;
 
 /// LRU caches with the same number of sets and every number of ways up to a maximum.
 ///

@@ -58,7 +58,7 @@ pub(super) fn bisect(mut lo: f64, mut hi: f64, below: impl Fn(f64) -> bool) -> f
     (lo + hi) / 2.0
 }
 
-/// Returns the first of `x`, `x + 1` and so on that is [`LARGE`], and the sum of `step` over those before it.
+/// Returns the first of `x`, `x + 1` and so on that is at least [`LARGE`], and the sum of `step` over those before it.
 fn up_to_large(mut x: f64, step: impl Fn(f64) -> f64) -> (f64, f64) {
     let mut below = 0.0;
     while x < LARGE {

@@ -2,7 +2,7 @@
 
 use core::fmt::{Display, Formatter, Result};
 
-/// The size of a page.
+/// The size of a page, in the order of the levels of tables, from 1 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// 4 KiB.
@@ -19,6 +19,7 @@ impl Size {
 
     /// Returns the bytes of a page.
     pub const fn bytes(self) -> u64 {
+        // 4 KiB, times 512 entries per level.
         1 << (12 + 9 * self as u32)
     }
 

@@ -172,7 +172,7 @@ impl Cases {
 
 /// Returns the case, if Criterion can time it.
 fn timeable(prepared: PreparedCase<'_>) -> Result<PreparedCase<'_>, Untestable> {
-    Err(Untestable::because(match &prepared.workload {
+    let why = match &prepared.workload {
         Workload::Steady { beside: Some(_), .. } => "it takes a second process",
         Workload::Threads { timing: Timing::Runs { less: Some(_), .. }, .. } => {
             "it is a difference of two"
@@ -180,7 +180,8 @@ fn timeable(prepared: PreparedCase<'_>) -> Result<PreparedCase<'_>, Untestable> 
         Workload::Threads { timing: Timing::Helped { .. }, .. } => "it takes a helper thread",
         Workload::Count(_) => "it is counted, not timed",
         _ => return Ok(prepared),
-    }))
+    };
+    Err(Untestable::because(why))
 }
 
 /// Runs `operations` operations of a [timeable] case, and returns the ticks they took: Criterion chooses the

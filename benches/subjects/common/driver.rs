@@ -10,7 +10,7 @@ use linefill::stats::median;
 use linefill::time::{Rate, start, stop};
 
 // The library's measurements for Criterion, included from their source: the library exports them with its
-// feature `criterion`, but the benches need only `std`, and only a part of them.
+// feature `criterion`, but the benches need only `std`. They use a part of the file.
 #[allow(dead_code, unused_imports)]
 #[path = "../../../src/criterion.rs"]
 mod measurements;

@@ -71,7 +71,7 @@ pub fn sparse_of_pass(largest: usize, seed: u64, pass: u32) -> impl Iterator<Ite
 }
 
 /// Returns the largest rung in bytes: well into memory if the last-level cache is as large as reported,
-/// and at most `largest`. If memory begins beyond 1 GiB, the ladder ends there.
+/// and at most `largest`. If memory begins beyond 1 GiB, the ladder ends where it begins.
 pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
     const LEAST: f64 = 256.0 * 1048576.0;
     const MOST: f64 = 1024.0 * 1048576.0;

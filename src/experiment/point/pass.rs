@@ -82,7 +82,7 @@ pub struct ThreadStats {
 
 impl ThreadStats {
     /// Merges the statistics of two passes. Keeps the smaller `fastest` and the larger `slowest`, whose
-    /// ratio also tells how the passes differ; [`Pass`](crate::experiment::Pass) has that of each. The lead
+    /// ratio also tells how the passes differ; [`Pass`] has that of each. The lead
     /// covers the least and the most of both, with its other fields from the first pass. The round trip is
     /// the first pass's too: a median of medians would not be that of all passes.
     pub fn with(self, other: ThreadStats) -> ThreadStats {

@@ -149,6 +149,9 @@ impl CompanySetup {
                 for (own, &cpu) in parts.zip(&self.cpus) {
                     workers.push(Worker::new(cpu, self.list.walk(Region::new(own)?)?));
                 }
+                if workers.len() < self.cpus.len() {
+                    return Err(Untestable("the memory has no room for another list".to_owned()));
+                }
             }
         }
         Ok(workers)

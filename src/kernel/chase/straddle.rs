@@ -111,9 +111,17 @@ unsafe extern "sysv64" {
     /// As for [`linefill_straddle4`], but `base` may be any value; the 16 bytes from each pointer word
     /// on are readable.
     pub fn linefill_straddle16(at: usize, steps: u64, base: usize) -> usize;
-    /// Like [`linefill_straddle16`], with 32 bytes: needs AVX2.
+
+    /// Like [`linefill_straddle16`], with 32-byte loads.
+    ///
+    /// # Safety
+    /// As for [`linefill_straddle16`] with 32 bytes, and the CPU has AVX2.
     pub fn linefill_straddle32(at: usize, steps: u64, base: usize) -> usize;
-    /// Like [`linefill_straddle16`], with 64 bytes: needs AVX-512.
+
+    /// Like [`linefill_straddle16`], with 64-byte loads.
+    ///
+    /// # Safety
+    /// As for [`linefill_straddle16`] with 64 bytes, and the CPU has AVX-512.
     pub fn linefill_straddle64(at: usize, steps: u64, base: usize) -> usize;
 }
 

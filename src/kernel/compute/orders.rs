@@ -34,7 +34,9 @@ impl<'m> Outstanding<'m> {
     pub fn new(orders: Orders<'m>, features: &Features) -> Result<Self, NoAvx2> {
         match orders.arrangement() {
             Arrangement::Apart if features.avx2().is_none() => Err(NoAvx2),
-            _ => Ok(Outstanding { orders, batch: 0 }),
+            Arrangement::Whole | Arrangement::Split | Arrangement::Apart => {
+                Ok(Outstanding { orders, batch: 0 })
+            }
         }
     }
 
@@ -51,7 +53,7 @@ impl<'m> Outstanding<'m> {
     fn together(&self) -> usize {
         match self.orders.arrangement() {
             Arrangement::Apart => LANES,
-            _ => 1,
+            Arrangement::Whole | Arrangement::Split => 1,
         }
     }
 }
@@ -67,7 +69,8 @@ impl Kernel for Outstanding<'_> {
             let bytes = self.orders.bytes();
             let (price, paid) = (bytes[price..].as_ptr(), bytes[paid..].as_ptr());
             // SAFETY: `batches` batches are left in the borrowed orders, whose `paid` is 0 or 1, in
-            // the arrangement for which the kernel is made; `new` has checked that the CPU has AVX2, if used.
+            // the arrangement for which the kernel is made; `new` has checked that the CPU has AVX2 if the
+            // orders are `Apart`.
             let sum = unsafe {
                 match self.orders.arrangement() {
                     Arrangement::Whole => linefill_orders_whole(price, batches),

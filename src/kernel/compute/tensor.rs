@@ -79,7 +79,9 @@ impl Get {
         match self {
             Get::Boxes | Get::BoxesUnchecked => matches!(storage, Storage::Boxes(_)),
             Get::Vectors => matches!(storage, Storage::Vectors(_)),
-            _ => matches!(storage, Storage::Flat),
+            Get::Strides | Get::Masks | Get::Primes | Get::Array | Get::Divided | Get::Called => {
+                matches!(storage, Storage::Flat)
+            }
         }
     }
 }

@@ -245,8 +245,8 @@ impl Kernel for FillLines<'_> {
 }
 
 family! {
-    /// The function type of the kernels that fill one line after the other: writes `lines` lines, or a part
-    /// of each; returns the address after the last line.
+    /// The function type of the kernels that fill one line after the other: writes `value` (`rep stosb` its
+    /// low byte) to `lines` lines, or to the first quarters of each; returns the address after the last line.
     ///
     /// # Safety
     /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0; `sfence`

@@ -211,7 +211,8 @@ impl Oracle<'_, '_> {
 
     pub(crate) fn rewrites(&mut self, features: Features) {
         let through = features.clwb().map(RewriteWay::Through);
-        for way in [RewriteWay::Back, RewriteWay::NonTemporal].into_iter().chain(through) {
+        let ways = [Some(RewriteWay::Back), through, Some(RewriteWay::NonTemporal)];
+        for way in ways.into_iter().flatten() {
             self.check(rewrites(way).name, Form::ALL, |form, memory, then| {
                 then(&mut Rewrite::new(memory, way).by(*form))
             });

@@ -129,10 +129,8 @@ impl Blocks {
     fn report_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
         let (sources, bytes) = (self.sources(), self.width() as u32);
         let load = |part, here| Access::load(here + part * self.span, bytes);
-        let store = match self.motion.weakly_ordered() {
-            true => Access::non_temporal_store,
-            false => Access::store,
-        };
+        let store =
+            if self.motion.weakly_ordered() { Access::non_temporal_store } else { Access::store };
         for line in (place..place + BLOCK).step_by(LINE) {
             let line = (line..line + LINE).step_by(self.width());
             match self.motion {

@@ -47,7 +47,7 @@ impl Summary {
     /// was decided.
     pub fn foremost(&self) -> Option<&Paper> {
         let decided = |paper: &&Paper| paper.counts().decided();
-        // Backwards: of several documents with the highest number, the last one in this order counts.
+        // Of several documents with the highest number the first counts: `max_by_key` returns the last one.
         let documents = self.papers.iter().rev().filter(|paper| paper.document.is_some());
         documents.max_by_key(decided).filter(|paper| decided(paper) > 0)
     }

@@ -202,7 +202,7 @@ pub fn draw(drawing: &Drawing<'_>) -> Markup {
         Shape::Cells(depth) => cells::draw(drawing, depth),
         _ if drawing.is_list() && many => cells::draw(drawing, ""),
         Shape::Lines if crowded => cells::draw(drawing, ""),
-        _ if drawing.is_list() => lanes::draw(drawing),
-        _ => lines::draw(drawing),
+        Shape::Lines | Shape::Bars if drawing.is_list() => lanes::draw(drawing),
+        Shape::Lines | Shape::Bars => lines::draw(drawing),
     }
 }

@@ -91,13 +91,13 @@ pub(super) fn show(args: &ShowArgs) -> Result<Status> {
     let missing = rows.iter().filter(|row| row.section.is_none());
     let missing: Vec<&str> = missing.map(|row| row.experiment.id).collect();
     let run = format!("`linefill run {}` measures", missing.join(" "));
-    let record = match missing[..] {
-        _ if analysis.is_none() => {
+    let record = match (&analysis, &missing[..]) {
+        (None, _) => {
             format!("No numbers: there is no {name}. {run} them; --record names another record.")
         }
-        [] => format!("From {name}"),
-        [one] => format!("{one} is not in {name}: {run} it. From it"),
-        _ => format!("{} of these are not in {name}: {run} them. From it", missing.len()),
+        (_, []) => format!("From {name}"),
+        (_, [one]) => format!("{one} is not in {name}: {run} it. From it"),
+        (_, _) => format!("{} of these are not in {name}: {run} them. From it", missing.len()),
     };
     let core = core.map(|core| core.name.to_owned());
     let shown = Shown { record, rows, machine, core };

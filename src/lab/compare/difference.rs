@@ -17,6 +17,7 @@ const BETWEEN_RECORDS: f64 = 0.01;
 /// A series that both records have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
+    /// The family, id, name and title of the experiment.
     pub family: &'static str,
     pub id: String,
     pub name: String,

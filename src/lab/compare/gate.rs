@@ -204,6 +204,7 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
 pub struct Failure {
     /// Name of the record.
     pub side: String,
+    /// The experiment's id.
     pub id: String,
     pub series: String,
     pub x: f64,

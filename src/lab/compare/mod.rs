@@ -290,7 +290,8 @@ mod tests {
         let row = rows.find(on).unwrap();
         let unfinished = row.iter().flatten().map(|line| is_unfinished(line));
         assert_eq!(unfinished.collect::<Vec<_>>(), [false, true], "{row:?}");
-        assert!(changed(&sides).is_empty());
+        let found = changed(&sides);
+        assert!(found.is_empty(), "{found:?}");
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct Summary {
     pub lines: u64,
     /// Average number of lines that an element of an array touches, if the array starts at a line boundary.
     pub lines_in_array: f64,
+    /// Number of members, without those of variants. Definitions that differ in it are different.
+    #[serde(skip)]
+    pub members: usize,
     /// Bytes that members use; bits of bit-fields are added up and rounded up to bytes.
     #[serde(rename = "sum_members")]
     pub used: u64,
@@ -78,6 +81,7 @@ impl Summary {
             size,
             lines: size.div_ceil(line),
             lines_in_array: lines_in_array(size, line),
+            members: aggregate.members.len(),
             used: holes.used.div_ceil(8),
             holes: count,
             hole_bytes: holes.bytes(),

@@ -95,7 +95,7 @@ fn with_moved_up(
     order
 }
 
-/// Returns the end of a piece at these places, or of the pieces before it if that lies behind.
+/// Returns the end of a piece at these places, or `before`, the end of the pieces before it, if that is greater.
 fn end_of(spans: &[Span], before: u64) -> u64 {
     spans.last().map_or(before, |last| last.end.max(before))
 }

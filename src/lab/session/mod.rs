@@ -40,6 +40,7 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Returns the profile's name in a record.
     pub const fn name(self) -> &'static str {
         match self {
             Profile::Quick => "quick",
@@ -273,7 +274,10 @@ impl Session {
             prefetchers_off: off.as_ref().map(|(_, cpus)| *cpus),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
-            ..Header::default()
+            resumed: None,
+            earlier: 0.0,
+            host: None,
+            watch: None,
         };
         Ok(Session {
             header,

@@ -34,8 +34,9 @@ const ROUND_TRIP: &str = "round trip";
 pub struct Measured {
     /// The measured threads by number, each with its CPU. There are at most as many threads as CPUs.
     pub threads: Vec<(usize, usize)>,
-    /// The CPUs between which the round trip of a line was measured, and its time in nanoseconds.
+    /// The CPUs between which the round trip of a line was measured.
     pub trip_cpus: [usize; 2],
+    /// The time of that round trip in nanoseconds.
     pub trip: Result<Interval, Untestable>,
     /// Per layout of [`VARIANTS`]: the time in nanoseconds of a round of the slowest thread, in which it
     /// touches each of its fields once, and statistics of the threads.

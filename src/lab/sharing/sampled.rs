@@ -241,11 +241,14 @@ impl<'e> Watch<'e> {
 
 /// Adds a record of process `id` to the trace.
 fn take(record: Record, id: u32, trace: &mut Trace, sampling: &mut Sampling) -> Result<()> {
-    if let Record::Lost(count) = record {
-        sampling.lost += count;
-    }
-    let Record::Sample { instruction, process, thread, address, source } = record else {
-        return Ok(());
+    let (instruction, process, thread, address, source) = match record {
+        Record::Lost(count) => {
+            sampling.lost += count;
+            return Ok(());
+        }
+        Record::Sample { instruction, process, thread, address, source } => {
+            (instruction, process, thread, address, source)
+        }
     };
     let op = match (source.loads(), source.stores() || source.locks()) {
         (true, true) => Some(Op::Modify),

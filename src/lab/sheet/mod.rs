@@ -125,7 +125,7 @@ fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
     }
     rows.extend(known.float_addition().map(|measured| {
         let published = known.core().and_then(|core| core.float_add.value());
-        let differs = published.filter(|known| differ(measured, *known));
+        let differs = published.filter(|published| differ(measured, *published));
         Row {
             cpuid: published.map(as_published),
             differs: differs.map(|_| "not the latency published".into()),

@@ -5,6 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Config, levels};
 use crate::sim::SetCounters;
 
+/// Number of cells in a row.
 const ROW: usize = 64;
 
 /// Maximum number of cells of a map. In a level with more sets, a cell covers several sets.

@@ -188,7 +188,9 @@ pub(crate) struct WatchSummary {
     pub command: &'static str,
     pub record: Record,
     pub timeline: Timeline,
+    /// Path of the record.
     pub path: PathBuf,
+    /// Path of the page; `None` if there was no round.
     pub page: Option<PathBuf>,
 }
 

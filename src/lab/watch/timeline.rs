@@ -42,6 +42,7 @@ pub(crate) struct Time {
 pub(crate) struct TrackedFigure {
     /// The experiment; `None` for the core clock.
     pub experiment: Option<&'static Experiment>,
+    /// The experiment's id, or [`MACHINE`].
     pub id: String,
     /// The series.
     pub label: String,
@@ -58,6 +59,7 @@ pub(crate) struct Outside {
     /// The index of the round.
     pub round: usize,
     pub value: f64,
+    /// The modified z-score of the value.
     pub score: f64,
 }
 
@@ -204,6 +206,7 @@ impl TrackedFigure {
         self.unit.strip_suffix(" per operation").unwrap_or(self.unit)
     }
 
+    /// Returns the name: `X16 read, 4 MiB`.
     pub fn name(&self) -> String {
         let place = self.place();
         let id = self.experiment.map_or_else(String::new, |of| format!("{} ", of.id));

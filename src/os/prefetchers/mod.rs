@@ -112,7 +112,7 @@ pub fn look(
     switches: Option<PrefetchSwitches>,
 ) -> Result<Setting, Refused> {
     let switches = switches.ok_or(Refused::Unknown)?;
-    let value = Msr::open(root, cpu, false)?.read(switches.register)?;
+    let value = Msr::open(root, cpu, OpenOptions::new().read(true))?.read(switches.register)?;
     Ok(Setting { switches, value })
 }
 
@@ -153,7 +153,7 @@ impl Ready {
     /// # Errors
     /// If the register cannot be read, or its device cannot be opened for writing.
     pub fn at(root: &Root, cpu: usize, switches: PrefetchSwitches) -> Result<Self, Refused> {
-        let msr = Msr::open(root, cpu, true)?;
+        let msr = Msr::open(root, cpu, OpenOptions::new().read(true).write(true))?;
         let register = switches.register;
         let before = msr.read(register)?;
         Ok(Ready { msr, register, before, wanted: before | switches.mask() })
@@ -282,13 +282,13 @@ messages! { MsrError:
 }
 
 impl Msr {
-    /// Opens the registers of `cpu` for reading, and with `write` also for writing.
+    /// Opens the registers of `cpu`, to read or also to write.
     ///
     /// # Errors
     /// If there is no device, or this user may not open it so.
-    pub fn open(root: &Root, cpu: usize, write: bool) -> Result<Self, MsrError> {
+    pub fn open(root: &Root, cpu: usize, how: &OpenOptions) -> Result<Self, MsrError> {
         let path = root.dev.join(format!("cpu/{cpu}/msr"));
-        match OpenOptions::new().read(true).write(write).open(&path) {
+        match how.open(&path) {
             Ok(file) => Ok(Msr { file, path }),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 Err(MsrError::Denied(path))

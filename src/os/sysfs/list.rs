@@ -131,9 +131,10 @@ impl Sysfs {
         let mut all = BTreeSet::new();
         for cpu in of.cpus() {
             let path = self.cpu(cpu).join("topology/thread_siblings");
-            all.extend(match path.exists() {
-                true => read_mask(&path)?,
-                false => read_list(&path.with_file_name("thread_siblings_list"))?,
+            all.extend(if path.exists() {
+                read_mask(&path)?
+            } else {
+                read_list(&path.with_file_name("thread_siblings_list"))?
             });
         }
         Ok(CpuMask(all))

@@ -11,7 +11,7 @@ pub(crate) mod list;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::limits::meminfo_field;
+use super::limits::{meminfo_bytes, no_line};
 use super::root::{Unreadable, read, read_number};
 pub use crate::host::{Arrangement, CpuLocation, MemoryNode, Nearness, Sharing};
 pub use cache::Cache;
@@ -108,7 +108,7 @@ fn read_list(path: &Path) -> Result<Vec<usize>, Unreadable> {
     read_numbers(path, "a list of CPUs")
 }
 
-/// Reads a list of numbers that must not be empty, and is else not what was `expected`.
+/// Reads a list of numbers that must not be empty. An error says what was `expected` in the file.
 fn read_numbers(path: &Path, expected: &str) -> Result<Vec<usize>, Unreadable> {
     let text = read(path)?;
     list::parse(&text)
@@ -160,8 +160,9 @@ fn memory_field(dir: &Path, id: usize, name: &str) -> Result<u64, Unreadable> {
     let path = dir.join("meminfo");
     let text = read(&path)?;
     let begin = format!("Node {id} ");
-    let lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
-    meminfo_field(&path, &lines.collect::<Vec<_>>().join("\n"), name)
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(&begin));
+    let value = lines.find_map(|line| meminfo_bytes(line, name));
+    value.ok_or_else(|| no_line(&path, name))
 }
 
 impl Sysfs {

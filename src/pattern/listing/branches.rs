@@ -203,7 +203,7 @@ impl Blocks {
     pub(super) fn write_body(&self, code: &mut Writer<'_>, cold: usize) {
         for block in 0..self.count {
             code.fill(CODE.instructions(), self.hot);
-            code.put(&[0x48, 0x85, 0xFF]); // test rdi, rdi: never zero, but the number of rounds
+            code.put(&[0x48, 0x85, 0xFF]); // test rdi, rdi: the rounds left, never zero
             if self.moved {
                 code.relative(&[0x0F, 0x84], cold + block * self.moved_bytes()); // jz
             } else {

@@ -22,7 +22,12 @@ impl State {
 
     /// Returns the state's letter.
     pub const fn letter(self) -> char {
-        ['M', 'E', 'S', 'I'][self as usize]
+        match self {
+            State::Modified => 'M',
+            State::Exclusive => 'E',
+            State::Shared => 'S',
+            State::Invalid => 'I',
+        }
     }
 
     /// Returns whether no other cache may hold the line.
@@ -31,28 +36,19 @@ impl State {
     }
 }
 
-/// An event on a line, as seen by one core: the arrows of Figure 3.18.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Event {
-    /// This core reads.
-    LocalRead,
-    /// This core writes.
-    LocalWrite,
-    /// Another core requests the line in order to read it.
-    RemoteRead,
-    /// Another core requests the line in order to write it, or announces a write to it.
-    RemoteWrite,
-}
-
-impl Event {
-    /// All events, in the order of the figure's legend.
-    pub const ALL: [Event; 4] =
-        [Event::LocalRead, Event::LocalWrite, Event::RemoteRead, Event::RemoteWrite];
-
-    /// Returns the event in words.
-    pub const fn name(self) -> &'static str {
-        ["local read", "local write", "remote read", "remote write"][self as usize]
+variants! {
+    /// An event on a line, as seen by one core: the arrows of Figure 3.18.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum Event {
+        /// This core reads.
+        LocalRead = "local read",
+        /// This core writes.
+        LocalWrite = "local write",
+        /// Another core requests the line in order to read it.
+        RemoteRead = "remote read",
+        /// Another core requests the line in order to write it, or announces a write to it.
+        RemoteWrite = "remote write",
     }
 }
 

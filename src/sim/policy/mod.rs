@@ -100,7 +100,8 @@ pub(super) trait Policy: Sized {
         &mut entries[set * ways..][..ways]
     }
 
-    /// Records a use of the line in `way`.
+    /// Records a use of the line in `way`. By default nothing, for policies that hits do not change or that
+    /// override the methods that call it.
     fn used(&mut self, _set: usize, _way: usize) {}
 
     /// Returns an empty way or the way of the victim, and records that a new line comes in there.

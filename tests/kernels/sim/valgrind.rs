@@ -17,7 +17,7 @@ pub fn geometry(text: &str) -> Geometry {
     Geometry::new(next(), next(), next()).expect("a cache")
 }
 
-/// I1, D1 and LL in that format, without a line.
+/// Empty caches I1, D1 and LL, each given in that format.
 pub fn hierarchy(caches: [&str; 3]) -> Hierarchy {
     let [i1, d1, ll] = caches.map(geometry);
     Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).expect("lines of one size")

@@ -120,17 +120,18 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let case = |bytes: usize, (what, motion): (&str, Motion), kind: BackgroundKind| {
         let measured = by_16_bytes(bytes, motion);
         let (label, x) = (series(what, kind), bytes as f64);
-        let Some(motion) = kind.motion() else { return Some(Case::new(label, x, measured)) };
+        let Some(beside) = kind.motion() else { return Some(Case::new(label, x, measured)) };
         let &Shared { cpu, bytes: cache, .. } = found.as_ref().ok()?;
-        let bytes = if kind == AsLarge { bytes } else { half(cache) };
-        let background = Background { bytes, motion, cpu };
-        let room = bytes <= machine.largest;
+        let own = if kind == AsLarge { bytes } else { half(cache) };
+        let background = Background { bytes: own, motion: beside, cpu };
+        let room = own <= machine.largest;
         room.then(|| Case::new(label, x, BesideSetup { measured, background }))
     };
     let mut cases = Vec::new();
     for bytes in sizes(machine, cache) {
-        for of in MEASURED {
-            let wanted = |kind: &BackgroundKind| *kind != AsLarge || of.0 == READ && machine.full;
+        for of @ (what, _) in MEASURED {
+            let large = what == READ && machine.full;
+            let wanted = |kind: &BackgroundKind| *kind != AsLarge || large;
             let kinds = BackgroundKind::ALL.into_iter().filter(wanted);
             cases.extend(kinds.filter_map(|kind| case(bytes, of, kind)).map(Case::in_turn));
         }

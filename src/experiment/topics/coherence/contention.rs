@@ -284,7 +284,8 @@ const CONTENTION: Experiment = Experiment {
     ..Experiment::PLAIN
 };
 
-/// Returns the curve of what `of` makes of the number of threads and the time at each point of a series.
+/// Returns a curve over the threads of a series. `of` computes its values from the number of threads and the time
+/// of each point.
 /// `None` if it has no points.
 fn curve(
     e: &Evidence<'_>,

@@ -34,7 +34,8 @@ pub(super) enum Library {
 #[derive(Clone, Debug)]
 pub(super) struct ContendSetup {
     pub(super) way: Way,
-    /// Where the words or locks lie: in one place, side by side, or on separate lines.
+    /// Where the words or locks lie: in one place, side by side, or on separate lines. A thread that queues
+    /// has a lock of its own unless all share one.
     pub(super) spacing: Spacing,
     /// The CPU of each thread. They are all different if the threads queue.
     pub(super) cpus: Vec<usize>,

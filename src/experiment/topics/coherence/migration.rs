@@ -55,8 +55,8 @@ const SITUATIONS: Experiment = Experiment {
         let mut cases = Vec::new();
         for (_, bytes) in machine.near() {
             let list = WalkSetup::random(Layout::npad(7), bytes, machine.seed).with(Step::Inc);
-            cases.extend(LAPS.map(|(series, period)| {
-                Case::new(series, bytes as f64, MigrateSetup { list, period, cpus })
+            cases.extend(LAPS.map(|(series, lap)| {
+                Case::new(series, bytes as f64, MigrateSetup { list, lap, cpus })
             }));
         }
         // The same cases as in X13, so that a run measures those of own lines once.
@@ -168,7 +168,7 @@ enum Lap {
 #[derive(Clone, Copy, Debug)]
 struct MigrateSetup {
     list: WalkSetup,
-    period: Lap,
+    lap: Lap,
     /// The home CPU and the other CPU.
     cpus: [usize; 2],
 }
@@ -192,8 +192,8 @@ impl Setup for MigrateSetup {
         let walk = self.list.walk(region)?;
         let work = walk.work();
         let steps = self.list.count as u64;
-        let MigrateSetup { period, cpus, .. } = *self;
-        let shot = MigrateShot { host, walk, steps, period, cpus, moved: None, _home: home };
+        let MigrateSetup { lap, cpus, .. } = *self;
+        let shot = MigrateShot { host, walk, steps, lap, cpus, moved: None, _home: home };
         Ok(Workload::shot(shot, work))
     }
 }
@@ -202,7 +202,7 @@ struct MigrateShot<'m> {
     host: &'static dyn Host,
     walk: Walk<'m>,
     steps: u64,
-    period: Lap,
+    lap: Lap,
     cpus: [usize; 2],
     /// Keeps the thread on the CPU to which it was moved. When it is dropped, before `_home`, the
     /// thread returns to the home CPU.
@@ -216,9 +216,9 @@ impl Shot for MigrateShot<'_> {
         self.moved = None;
         black_box(self.walk.run(2 * self.steps));
         // A thread that stays makes the same system call, to its own CPU.
-        let to = if self.period == Lap::Home { home } else { away };
+        let to = if self.lap == Lap::Home { home } else { away };
         self.moved = self.host.pin(to).ok();
-        if self.period == Lap::Second {
+        if self.lap == Lap::Second {
             black_box(self.walk.run(self.steps));
         }
     }
@@ -247,9 +247,9 @@ mod tests {
         let all = allowed();
         let [home, away] = [all[0], *all.last().unwrap()];
         let mut bytes = vec![0; 64 * 102];
-        for period in [Lap::Home, Lap::First, Lap::Second] {
+        for lap in [Lap::Home, Lap::First, Lap::Second] {
             let list = WalkSetup::random(Layout::npad(7), 100 * LINE, 3).with(Step::Inc);
-            let setup = MigrateSetup { list, period, cpus: [home, away] };
+            let setup = MigrateSetup { list, lap, cpus: [home, away] };
             let region = Region::new(&mut bytes).unwrap();
             let context = Context::here();
             let before = current_cpu();
@@ -259,7 +259,7 @@ mod tests {
                 Ok(Workload::Shot { mut shot, .. }) => {
                     for _ in 0..3 {
                         shot.prepare();
-                        let at = if period == Lap::Home { home } else { away };
+                        let at = if lap == Lap::Home { home } else { away };
                         assert_eq!(current_cpu(), Some(at));
                         assert_eq!(shot.shoot(), 0, "a lap ends where it began");
                     }

@@ -152,15 +152,13 @@ fn step_between(
     }
     let within = |[from, to]: [f64; 2]| between(&what, at, from / bytes, to / bytes);
     let judged = within([least / 2.0, most * 2.0])?;
-    match crowded {
-        Some(range)
-            if judged.verdict == Verdict::DoesNotHold
-                && within(range)?.verdict != Verdict::DoesNotHold =>
-        {
-            Ok(untestable(judged, "other cores may have used the last level meanwhile"))
-        }
-        _ => Ok(judged),
+    let Some(range) = crowded.filter(|_| judged.verdict == Verdict::DoesNotHold) else {
+        return Ok(judged);
+    };
+    if within(range)?.verdict == Verdict::DoesNotHold {
+        return Ok(judged);
     }
+    Ok(untestable(judged, "other cores may have used the last level meanwhile"))
 }
 
 const FIG_3_15: Experiment = Experiment {

@@ -13,6 +13,7 @@ const POINTS: f64 = 200_000.0;
 const CLUSTERS: f64 = 81.0;
 const ITERATIONS: f64 = 108.0;
 
+/// A machine of the note.
 struct Noted {
     name: &'static str,
     /// Seconds by which 2Q is slower than 2P.

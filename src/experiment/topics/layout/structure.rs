@@ -21,9 +21,10 @@ const SIZE_FORMULA: Experiment = Experiment {
         vec![Case::new(
             "caches that disagree",
             0.0,
-            CountSetup::asked("caches whose size is not line x ways x sets", 0, |host, _| {
-                Ok(host.told(Told::CachesThatDisagree)?)
-            }),
+            CountSetup::told(
+                "caches whose size is not line x ways x sets",
+                Told::CachesThatDisagree,
+            ),
         )]
     },
     // The size of a cache is line size times associativity times number of sets.

@@ -104,6 +104,7 @@ impl Sharers {
 }
 
 impl Setup for MapSetup {
+    // The region is not used: maps allocate their own memory.
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Testable<Workload<'m>> {
         Ok(runs(self, self, None, Sharers::of(self)?))
     }

@@ -58,7 +58,7 @@ pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
     ShuffleSetup { buffered: true, ..shuffle(machine, Indices::Generated, stage) }
 }
 
-/// Checks that the array lies in memory: no more may be allowed than a cache holds.
+/// Checks that the array lies in memory. It lies in a cache if no more memory may be allocated.
 pub(crate) fn in_memory(e: &Evidence<'_>) -> Testable<()> {
     e.machine.place_in_memory(integers(e.machine) * size_of::<u32>()).map(|_| ())
 }

@@ -246,7 +246,7 @@ pub struct EvictSetup {
     /// The instruction; `None` for the fence alone.
     pub by: Option<Evict>,
     pub state: LineState,
-    /// Lines per run.
+    /// Lines per run: 1 to [`MANY`].
     pub lines: usize,
     pub seed: u64,
 }
@@ -267,6 +267,9 @@ impl Setup for EvictSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
+        if !(1..=MANY as usize).contains(&self.lines) {
+            return Err(Untestable(format!("a run has 1 to {MANY} lines, not {}", self.lines)));
+        }
         let by = self.by.map(|by| by.proven(context.features)).transpose()?;
         Ok(match self.state {
             LineState::Absent => self.shot(region, by, absent),

@@ -131,7 +131,7 @@ pub enum Streamed {
     Si512,
 }
 
-/// The stores that not every x86-64 CPU has.
+/// The stores that not every x86-64 CPU has: `Sd` and `Ss` need SSE4a, the wider ones AVX2 and AVX-512.
 const NEWER: [Streamed; 4] = [Streamed::Sd, Streamed::Ss, Streamed::Si256, Streamed::Si512];
 
 /// All non-temporal stores, in the order of [`Streamed`], with the names of their intrinsics and their bytes.

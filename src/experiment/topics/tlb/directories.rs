@@ -183,7 +183,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             cases.push(case.in_reservation().in_turn());
         }
     }
-    let spread = CountSetup::asked(SPREAD, 0, |host, _| Ok(host.told(Told::PageDirectories)?));
+    let spread = CountSetup::told(SPREAD, Told::PageDirectories);
     cases.push(spread.at(0.0));
     cases
 }

@@ -155,9 +155,10 @@ impl<'m> Shuffle<'m> {
         let generator = parts.generator.as_mut_ptr().cast();
         let buffer = parts.buffer.as_mut_ptr();
         // SAFETY: the array has at least `from` elements and so has the table, whose entry i - 1
-        // is below i (`Deck` has checked that); `from` is more than the number of exchanges, which is not 0
-        // (`run` has checked that). The generator is a line of the region and has a probe. The buffer has
-        // room for the longest stage, and `staged` has checked that no stage is longer.
+        // is below i (`Deck` has checked that); `count` is not 0 (checked above), and `from` is more than the
+        // number of exchanges (`run` has checked that). The generator is a line of the region and has a
+        // probe. The buffer has room for the longest stage; `staged` has checked that no stage is longer, and
+        // its `length` is not 0: a rest of 0 is 0 stages.
         unsafe {
             match (indices, length) {
                 (Indices::Precomputed, None) => linefill_shuffle_table(data, table, from, count),

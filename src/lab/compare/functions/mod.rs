@@ -78,7 +78,11 @@ impl Pair {
     /// Returns the logarithms of two factors between the values: the least one that the interval of the
     /// ratio allows, and that of the values.
     fn effect(&self) -> (f64, f64) {
-        let sure = difference::surely(self.ratio).ln();
+        let sure = self.ratio.map_or(0.0, |ratio| match ratio {
+            Interval { lo, .. } if lo > 1.0 => lo.ln(),
+            Interval { hi, .. } if hi < 1.0 => -hi.ln(),
+            _ => 0.0,
+        });
         (sure, self.times().map_or(0.0, |times| times.ln().abs()))
     }
 }

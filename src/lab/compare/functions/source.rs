@@ -15,6 +15,7 @@ pub const NEW: &str = "new";
 /// Maximum nesting depth of benchmarks in Criterion's folder: group, function and value, with some reserve.
 const DEPTH: usize = 8;
 
+/// Maximum size of a file in bytes.
 const MOST: u64 = 64 << 20;
 
 /// A value with its 95 % interval.

@@ -205,6 +205,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
         for (series, want) in
             [(LOADS, Want::Read), (ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)]
         {
+            // A load of a shared line hits here, as a load of an own line does.
             if held == Held::Shared && want == Want::Read {
                 continue;
             }

@@ -133,6 +133,7 @@ impl KMeansSetup {
 }
 
 impl Setup for KMeansSetup {
+    // The region is not used: points and clusters lie in memory of their own.
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Testable<Workload<'m>> {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;

@@ -134,6 +134,7 @@ fn gain(e: &Evidence<'_>, test: Test, threads: usize, lists: Lists) -> Testable<
     ratio(Interval::exact(threads as f64), slower)
 }
 
+/// Judges two threads in memory on lists of their own, for the reason given at [`dearer`](super::dearer).
 fn worth_it(e: &Evidence<'_>, test: Test) -> Judged {
     at_least("two threads over one", gain(e, test, 2, Lists::Own), 1.5)
 }
