@@ -246,7 +246,7 @@ pub struct EvictSetup {
     /// The instruction; `None` for the fence alone.
     pub by: Option<Evict>,
     pub state: LineState,
-    /// Lines per run: 1 to [`MANY`].
+    /// Lines per run: 1 to `MANY`.
     pub lines: usize,
     pub seed: u64,
 }
