@@ -11,8 +11,8 @@ use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
 
 variants! {
-    /// A capability that not every x86-64 CPU has, by the name that masks and reports have for it. Each
-    /// comes after those that it builds on.
+    /// A capability that not every x86-64 CPU has, by the name that masks and reports have for it. A
+    /// capability comes after the capabilities that it builds on.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum Feature {

@@ -278,6 +278,20 @@ mod tests {
     }
 
     #[test]
+    fn a_way_to_be_misplaced_is_one_flag() {
+        for (way, flag) in Misplaced::ALL.into_iter().zip(["one_core", "two_cores"]) {
+            let stats = ThreadStats { misplaced: Some(way), ..ThreadStats::default() };
+            let text = serde_json::to_string(&stats).unwrap();
+            assert!(text.contains(&format!("\"{flag}\":true")), "{text}");
+            assert_eq!(text.matches("_core").count(), 1, "{text}");
+            let back: ThreadStats = serde_json::from_str(&text).unwrap();
+            assert_eq!(back.misplaced, Some(way));
+        }
+        let none = serde_json::to_string(&ThreadStats::default()).unwrap();
+        assert!(!none.contains("_core"), "{none}");
+    }
+
+    #[test]
     fn a_count_that_json_cannot_tell_becomes_a_reason() {
         let point = Point { series: "a".into(), x: 1.0, state: State::Counted(f64::INFINITY) };
         let back = through_text(&point);
